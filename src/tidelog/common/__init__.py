@@ -1,0 +1,15 @@
+"""The vocabulary and the seams; imports nothing else of ours.
+
+Reading order:
+
+    types       TopicPartition and the sentinel numbers of the protocol
+    uuids       topic, directory and cluster ids: 16 bytes, 22 characters
+    varint      zig-zag and unsigned variable-length integers
+    hashing     Java's String.hashCode and Kafka's murmur2
+    errors      the one table of error codes, and the exception trees
+    config      one declaration per configuration key
+    properties  Java's .properties text format
+    clock       the seam to time
+    fs          the seam to the disk, index maps included
+    rng         the seam to randomness
+"""

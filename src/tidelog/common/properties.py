@@ -1,0 +1,102 @@
+"""Java's `.properties` text: what `server.properties` and `meta.properties` are written in.
+
+Understood: `=`, `:` or blank as separator, `#` and `!` comments, backslash escapes (\\t \\n \\r \\f \\uXXXX) and
+lines continued by a trailing backslash. Later keys win, as in Java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    result: dict[str, str] = {}
+    for line in _logical_lines(text):
+        key, value = _split(line)
+        result[_unescape(key)] = _unescape(value)
+    return result
+
+
+def render_properties(values: Mapping[str, str], comment: str | None = None) -> str:
+    lines = [f"#{comment}"] if comment else []
+    lines += [f"{_escape(key, key=True)}={_escape(value, key=False)}" for key, value in values.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    pending = ""
+    for raw in text.splitlines():
+        line = raw.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        line = pending + line
+        trailing = len(line) - len(line.rstrip("\\"))
+        if trailing % 2:
+            pending = line[:-1]
+            continue
+        pending = ""
+        yield line
+    if pending:
+        yield pending
+
+
+def _split(line: str) -> tuple[str, str]:
+    index = 0
+    while index < len(line):
+        char = line[index]
+        if char == "\\":
+            index += 2
+            continue
+        if char in "=: \t\f":
+            break
+        index += 1
+    key, rest = line[:index], line[index:].lstrip(" \t\f")
+    if rest[:1] in ("=", ":"):
+        rest = rest[1:].lstrip(" \t\f")
+    return key, rest
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    index = 0
+    while index < len(text):
+        char = text[index]
+        if char != "\\" or index + 1 == len(text):
+            out.append(char)
+            index += 1
+            continue
+        following = text[index + 1]
+        if following == "u" and index + 6 <= len(text):
+            out.append(chr(int(text[index + 2 : index + 6], 16)))
+            index += 6
+        else:
+            out.append(_ESCAPES.get(following, following))
+            index += 2
+    return "".join(out)
+
+
+def _escape(text: str, *, key: bool) -> str:
+    out: list[str] = []
+    for index, char in enumerate(text):
+        if (
+            char == "\\"
+            or (char in "=:#!" and (key or index == 0 or char in "=:"))
+            or (char == " " and (key or index == 0))
+        ):
+            out.append("\\" + char)
+        elif char in "\t\n\r\f":
+            out.append("\\" + "tnrf"["\t\n\r\f".index(char)])
+        elif ord(char) > 126:
+            out += [f"\\u{unit:04x}" for unit in _utf16_units(char)]
+        else:
+            out.append(char)
+    return "".join(out)
+
+
+def _utf16_units(char: str) -> list[int]:
+    raw = char.encode("utf-16-be")
+    return [raw[i] << 8 | raw[i + 1] for i in range(0, len(raw), 2)]
