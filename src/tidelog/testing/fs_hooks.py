@@ -1,0 +1,216 @@
+"""A file system that reports every operation before and after it happens: what the disk doubles are built on.
+
+`HookedFileSystem` does the real work through another `FileSystem` (so doubles nest: record what a failing disk does)
+and calls two methods that a subclass overrides:
+
+- `before(operation)` may raise `OSError`: then the operation did not happen. For a write it may also return how many
+  bytes still fit; that many are written and then the error is raised, as a full disk does.
+- `after(operation)` sees what did happen.
+
+Maps are held in plain memory here, not in the page cache: a real map would change its file behind the double's back.
+Their bytes reach the file when the map is synced, resized or closed, and whenever `flush_maps` is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from tidelog.common.fs import Buffer, File, FileLock, FileStat, FileSystem, LocalFileSystem, MappedFile
+
+T = TypeVar("T")
+
+
+class Operation(NamedTuple):
+    """One thing that was asked of the disk. `kind` is the method's name: open, write, truncate, sync, rename, ..."""
+
+    kind: str
+    path: Path
+    target: Path | None = None
+    position: int = 0
+    data: bytes = b""
+
+
+class HookedFile(File):
+    """A file whose changes pass through its file system's hooks."""
+
+    __slots__ = ("_fs", "_inner")
+
+    def __init__(self, fs: HookedFileSystem, inner: File) -> None:
+        super().__init__(inner.path, inner.fileno())
+        self._fs = fs
+        self._inner = inner
+
+    def write_at(self, position: int, buffers: Sequence[Buffer]) -> int:
+        data = b"".join(buffers)
+        operation = Operation("write", self.path, position=position, data=data)
+        try:
+            self._fs.before(operation)
+        except ShortWriteError as error:
+            kept = data[: error.fits]
+            if kept:
+                self._inner.write_at(position, [kept])
+                self._fs.after(operation._replace(data=kept))
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        written = self._inner.write_at(position, [data])
+        self._fs.after(operation)
+        return written
+
+    def truncate(self, size: int) -> None:
+        self._fs.run(Operation("truncate", self.path, position=size), lambda: self._inner.truncate(size))
+
+    def sync(self) -> None:
+        self._fs.run(Operation("sync", self.path), self._inner.sync)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        self._fs.before(Operation("read", self.path, position=position))
+        return self._inner.read_at(position, size)
+
+    def read_into(self, position: int, buffer: bytearray | memoryview) -> int:
+        self._fs.before(Operation("read", self.path, position=position))
+        return self._inner.read_into(position, buffer)
+
+    def close(self) -> None:
+        self._inner.close()
+        self._fd = -1
+
+
+class ShortWriteError(OSError):
+    """Raised by `before` to let `fits` bytes of a write through before it fails."""
+
+    def __init__(self, errno: int, strerror: str, fits: int) -> None:
+        super().__init__(errno, strerror)
+        self.fits = fits
+
+
+class HookedMap(MappedFile):
+    """A map in plain memory. `written_back` is what the file holds of it."""
+
+    __slots__ = ("_file", "_fs", "_released", "written_back")
+
+    def __init__(self, fs: HookedFileSystem, file: File, size: int, writable: bool) -> None:
+        self.path = file.path
+        self.size = size
+        self._fs = fs
+        self._file = file
+        self._writable = writable
+        self._released = False
+        self.written_back = file.read_at(0, size)
+        self.data = bytearray(self.written_back)
+
+    def write_back(self) -> None:
+        """Bring changed bytes into the file, as the kernel may do at any time."""
+        if self._writable and not self._released and bytes(self.data) != self.written_back:
+            self.written_back = bytes(self.data)
+            self._file.write_at(0, [self.written_back])
+
+    def resize(self, size: int) -> None:
+        self.write_back()
+        self._file.truncate(size)
+        self.size = size
+        self.written_back = self._file.read_at(0, size)
+        self.data = bytearray(self.written_back)
+
+    def sync(self) -> None:
+        self.write_back()
+        self._file.sync()
+
+    def close(self) -> None:
+        if self._released:
+            return
+        self.write_back()
+        self._released = True
+        self._fs.maps.remove(self)
+        self._file.close()
+        self.data = bytearray()
+
+
+class HookedFileSystem:
+    """A `FileSystem` with hooks; by itself it changes nothing."""
+
+    def __init__(self, inner: FileSystem | None = None) -> None:
+        self.inner: FileSystem = inner or LocalFileSystem()
+        self.maps: list[HookedMap] = []
+
+    def before(self, operation: Operation) -> None:
+        """Called before an operation; raise to make it fail."""
+
+    def after(self, operation: Operation) -> None:
+        """Called once the operation has happened."""
+
+    def run(self, operation: Operation, act: Callable[[], T]) -> T:
+        self.before(operation)
+        result = act()
+        self.after(operation)
+        return result
+
+    def flush_maps(self) -> None:
+        for mapped in list(self.maps):
+            mapped.write_back()
+
+    def open(self, path: Path, *, create: bool = False, write: bool = True) -> File:
+        kind = "create" if create and not self.inner.exists(path) else "open"
+        return HookedFile(
+            self, self.run(Operation(kind, path), lambda: self.inner.open(path, create=create, write=write))
+        )
+
+    def map(self, path: Path, *, size: int | None = None, write: bool = True) -> MappedFile:
+        file = self.open(path, create=size is not None, write=write)
+        try:
+            if size is None:
+                size = file.size()
+            elif file.size() != size:
+                file.truncate(size)
+            mapped = HookedMap(self, file, size, write)
+        except BaseException:
+            file.close()
+            raise
+        self.maps.append(mapped)
+        return mapped
+
+    def lock(self, path: Path) -> FileLock | None:
+        kind = "open" if self.inner.exists(path) else "create"
+        return self.run(Operation(kind, path), lambda: self.inner.lock(path))
+
+    def read_bytes(self, path: Path) -> bytes:
+        self.before(Operation("read", path))
+        return self.inner.read_bytes(path)
+
+    # The composite keeps its steps visible: a crash can fall between any two of them.
+    write_atomic = LocalFileSystem.write_atomic
+
+    def rename(self, source: Path, target: Path) -> None:
+        self.run(Operation("rename", source, target), lambda: self.inner.rename(source, target))
+
+    def unlink(self, path: Path, *, missing_ok: bool = False) -> None:
+        if missing_ok and not self.inner.exists(path):
+            return
+        self.run(Operation("unlink", path), lambda: self.inner.unlink(path))
+
+    def mkdir(self, path: Path) -> None:
+        if not self.inner.exists(path):
+            self.run(Operation("mkdir", path), lambda: self.inner.mkdir(path))
+
+    def rmdir(self, path: Path) -> None:
+        self.run(Operation("rmdir", path), lambda: self.inner.rmdir(path))
+
+    def listdir(self, path: Path) -> list[str]:
+        self.before(Operation("read", path))
+        return self.inner.listdir(path)
+
+    def exists(self, path: Path) -> bool:
+        return self.inner.exists(path)
+
+    def stat(self, path: Path) -> FileStat:
+        self.before(Operation("read", path))
+        return self.inner.stat(path)
+
+    def set_mtime(self, path: Path, mtime_ms: int) -> None:
+        self.run(Operation("set_mtime", path, position=mtime_ms), lambda: self.inner.set_mtime(path, mtime_ms))
+
+    def sync_dir(self, path: Path) -> None:
+        self.run(Operation("sync_dir", path), lambda: self.inner.sync_dir(path))
+
+    def disk_usage(self, path: Path) -> tuple[int, int]:
+        return self.inner.disk_usage(path)

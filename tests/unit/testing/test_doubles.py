@@ -1,0 +1,150 @@
+"""The doubles tell the truth: what they lose is what was not synced, what they fail is what was asked."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from tidelog.testing.clock import ManualClock
+from tidelog.testing.fs import FailingFileSystem, RecordingFileSystem, Survival
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def states(fs: RecordingFileSystem, survival: Survival, tmp: Path) -> list[dict[str, bytes]]:
+    found = []
+    for crash in fs.crashes():
+        target = tmp / f"crash-{survival.name}-{crash.point.index}"
+        crash.materialise(survival, target)
+        found.append(tree(target))
+    return found
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    path = tmp_path / "disk"
+    path.mkdir()
+    return path
+
+
+def write_one_file(fs: RecordingFileSystem, root: Path) -> None:
+    file = fs.open(root / "a.log", create=True)  # 1 create
+    file.write_at(0, [b"1234", b"5678"])  # 2 write
+    file.sync()  # 3 sync
+    fs.sync_dir(root)  # 4 sync_dir
+    file.write_at(8, [b"abcd"])  # 5 write
+    file.close()
+
+
+def test_only_synced_bytes_and_names_survive_the_strict_disk(root: Path, tmp_path: Path) -> None:
+    fs = RecordingFileSystem(root)
+    write_one_file(fs, root)
+    assert [op.kind for op in fs.journal] == ["create", "write", "sync", "sync_dir", "write"]
+    full = {"a.log": b"12345678"}
+    assert states(fs, Survival.SYNCED, tmp_path) == [{}, {}, {}, {}, full, full]
+
+
+@pytest.mark.parametrize(
+    ("survival", "expected"),
+    [
+        (Survival.ALL, [None, b"", b"12345678", b"12345678", b"12345678", b"12345678abcd"]),
+        (Survival.NAMES, [None, b"", b"", b"12345678", b"12345678", b"12345678"]),
+        (Survival.ZEROS, [None, b"", bytes(8), b"12345678", b"12345678", b"12345678" + bytes(4)]),
+        (Survival.TORN, [None, b"", b"1234", b"12345678", b"12345678", b"12345678ab"]),
+    ],
+)
+def test_mixtures_of_lost_and_kept(
+    root: Path, tmp_path: Path, survival: Survival, expected: list[bytes | None]
+) -> None:
+    fs = RecordingFileSystem(root)
+    write_one_file(fs, root)
+    assert [state.get("a.log") for state in states(fs, survival, tmp_path)] == expected
+
+
+def test_an_unsynced_rename_is_forgotten_and_an_atomic_write_is_atomic(root: Path, tmp_path: Path) -> None:
+    (root / "checkpoint").write_bytes(b"old")
+    fs = RecordingFileSystem(root)
+    fs.write_atomic(root / "checkpoint", b"new")
+    for survival in Survival:
+        fs_states = states(fs, survival, tmp_path)
+        assert {state["checkpoint"] for state in fs_states} <= {b"old", b"new"}
+        assert fs_states[0]["checkpoint"] == b"old"
+        assert fs_states[-1]["checkpoint"] == b"new"
+
+
+def test_maps_are_journalled_by_their_changes(root: Path, tmp_path: Path) -> None:
+    fs = RecordingFileSystem(root)
+    mapped = fs.map(root / "a.index", size=8)
+    mapped.data[0:4] = b"abcd"
+    fs.mark("written")
+    mapped.sync()
+    mapped.resize(4)
+    mapped.close()
+    assert (root / "a.index").read_bytes() == b"abcd"
+    last = states(fs, Survival.ALL, tmp_path)[-1]
+    assert last == {"a.index": b"abcd"}
+
+
+def test_marks_say_what_was_promised_before_the_crash(root: Path) -> None:
+    fs = RecordingFileSystem(root)
+    fs.open(root / "a", create=True).close()
+    fs.mark(1)
+    fs.open(root / "b", create=True).close()
+    fs.mark(2)
+    assert [crash.mark for crash in fs.crashes()] == [None, 1, 2]
+
+
+def test_directories_are_moved_with_what_they_hold(root: Path, tmp_path: Path) -> None:
+    fs = RecordingFileSystem(root)
+    fs.mkdir(root / "t-0")
+    file = fs.open(root / "t-0" / "x", create=True)
+    file.write_at(0, [b"x"])
+    file.close()
+    fs.rename(root / "t-0", root / "t-0.1-delete")
+    fs.unlink(root / "t-0.1-delete" / "x")
+    found = states(fs, Survival.ALL, tmp_path)
+    assert found[-2] == {"t-0.1-delete/x": b"x"}
+    assert found[-1] == {}
+
+
+def test_a_full_disk_takes_what_fits_and_then_fails(tmp_path: Path) -> None:
+    fs = FailingFileSystem(capacity=6)
+    file = fs.open(tmp_path / "a", create=True)
+    file.write_at(0, [b"1234"])
+    with pytest.raises(OSError, match="No space") as caught:
+        file.write_at(4, [b"5678"])
+    assert caught.value.errno == errno.ENOSPC
+    file.close()
+    assert (tmp_path / "a").read_bytes() == b"123456"
+    fs.heal()
+    fs.write_atomic(tmp_path / "b", b"123456789")
+
+
+def test_faults_strike_the_named_operation_on_the_named_files(tmp_path: Path) -> None:
+    fs = FailingFileSystem()
+    fs.fail("sync", "*.log", errno.EIO, skip=1, times=1)
+    other = fs.open(tmp_path / "a.index", create=True)
+    other.sync()
+    file = fs.open(tmp_path / "a.log", create=True)
+    file.sync()
+    with pytest.raises(OSError, match="Input/output"):
+        file.sync()
+    file.sync()
+    file.close()
+    other.close()
+
+
+def test_the_manual_clock_moves_only_by_hand_and_by_sleeping() -> None:
+    clock = ManualClock(1000)
+    clock.advance(1.5)
+    assert (clock.time_ms(), clock.monotonic()) == (2500, 1.5)
+    clock.sleep(0.5)
+    assert (clock.time_ms(), clock.sleeps) == (3000, [0.5])
+    clock.set_time_ms(10)
+    assert (clock.time_ms(), clock.monotonic()) == (10, 2.0)
+    with pytest.raises(ValueError, match="go back"):
+        clock.advance(-1)
