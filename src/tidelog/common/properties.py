@@ -76,7 +76,8 @@ def _unescape(text: str) -> str:
         else:
             out.append(_ESCAPES.get(following, following))
             index += 2
-    return "".join(out)
+    # Characters beyond the first plane were written as two UTF-16 halves: join them.
+    return "".join(out).encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
 
 
 def _escape(text: str, *, key: bool) -> str:

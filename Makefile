@@ -1,0 +1,95 @@
+# Tidelog. `make` lists what there is; everything sets itself up on a fresh machine and a second run installs nothing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/pytest
+KERNEL_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '_*.h') setup.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build lint format test test-unit test-spec test-scenarios test-spark test-interop test-faults \
+        demo bench docs soak mutants wheel clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+# --- set-up -----------------------------------------------------------------------------------------------------
+
+$(VENV)/.dependencies: pyproject.toml
+	@tools/system_packages.sh cc venv headers
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --upgrade pip "setuptools>=77" wheel "cython>=3.1"
+	$(BIN)/pip install -q --no-build-isolation -e ".[dev]"
+	@touch $@
+
+$(VENV)/.kernel: $(VENV)/.dependencies $(KERNEL_SOURCES)
+	$(BIN)/python setup.py -q build_ext --inplace
+	@touch $@
+
+setup: $(VENV)/.kernel  ## the environment in .venv, with the compiled kernel
+
+build: setup  ## compile the kernel
+
+.PHONY: oracle
+oracle: setup
+	@tools/system_packages.sh java javac mvn strace
+	@$(BIN)/python tools/kafka_jars.py
+
+# --- tests ------------------------------------------------------------------------------------------------------
+
+lint: setup  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: lint test-unit test-spec test-scenarios test-spark test-interop test-faults  ## everything that CI runs
+	@echo "All parts passed."
+
+test-unit: setup  ## units and properties (under two minutes)
+	$(PYTEST) -q -n 2 tests/unit tests/property
+
+test-spec: setup  ## the specification, statement by statement
+	$(PYTEST) -q tests/spec
+
+test-scenarios: setup  ## readable scenario files
+	$(PYTEST) -q tests/scenarios
+
+test-spark: oracle  ## Spark source and sink
+	$(PYTEST) -q tests/spark
+
+test-interop: oracle  ## real clients and real Kafka
+	$(PYTEST) -q tests/interop
+
+test-faults: setup  ## crashes, kills, full disks
+	@tools/system_packages.sh strace
+	$(PYTEST) -q tests/faults
+
+soak: oracle  ## the long forms of faults, fuzz and simulation
+	$(PYTEST) -q --soak tests/faults tests/property tests/spark
+
+mutants: setup  ## seeded faults, each of which must turn a test red
+	$(BIN)/python tools/mutants.py
+
+# --- the rest ---------------------------------------------------------------------------------------------------
+
+demo: setup  ## a broker, events, a Spark pipeline over them, and its result
+	@tools/system_packages.sh java
+	@$(BIN)/python tools/demo.py
+
+bench: oracle  ## side by side with Apache Kafka and other peers
+	@for script in bench/*.py; do echo "== $$script"; PYTHONPATH=tests $(BIN)/python $$script || exit 1; done
+
+docs: setup  ## render the generated reference pages
+	@for script in tools/render_*.py; do $(BIN)/python $$script || exit 1; done
+
+format: setup  ## put all files in form
+	$(BIN)/ruff check -q --fix . ; $(BIN)/ruff format -q .
+
+wheel: setup  ## a wheel that installs without a compiler
+	$(BIN)/pip wheel -q --no-deps --no-build-isolation -w dist .
+	@ls dist/*.whl
+
+clean:  ## remove what was built (not the caches of jars)
+	rm -rf build dist .venv src/*.egg-info
+	find src -name '*.so' -delete

@@ -1,0 +1,1 @@
+"""The pytest plugin: fixtures that give a test a broker of its own."""

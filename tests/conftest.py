@@ -1,0 +1,27 @@
+"""Rules for every test: Java-dependent ones skip loudly (and fail under CI) where Java is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.kafka import require_java
+
+
+@pytest.fixture(autouse=True)
+def _java_is_there(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("java"):
+        require_java()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="rewrite the expected output of scenario files")
+    parser.addoption("--soak", action="store_true", help="run the long forms (make soak)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--soak"):
+        return
+    skip = pytest.mark.skip(reason="long form: make soak")
+    for item in items:
+        if item.get_closest_marker("soak"):
+            item.add_marker(skip)
