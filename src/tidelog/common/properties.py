@@ -6,8 +6,10 @@ lines continued by a trailing backslash. Later keys win, as in Java.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
+_LINE_END = re.compile(r"\r\n|\n|\r")  # and no other: Java knows no vertical tab or form feed here
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -27,7 +29,7 @@ def render_properties(values: Mapping[str, str], comment: str | None = None) -> 
 
 def _logical_lines(text: str) -> Iterator[str]:
     pending = ""
-    for raw in text.splitlines():
+    for raw in _LINE_END.split(text):
         line = raw.lstrip(" \t\f")
         if not pending and (not line or line[0] in "#!"):
             continue
@@ -91,7 +93,7 @@ def _escape(text: str, *, key: bool) -> str:
             out.append("\\" + char)
         elif char in "\t\n\r\f":
             out.append("\\" + "tnrf"["\t\n\r\f".index(char)])
-        elif ord(char) > 126:
+        elif not " " <= char <= "~":
             out += [f"\\u{unit:04x}" for unit in _utf16_units(char)]
         else:
             out.append(char)
