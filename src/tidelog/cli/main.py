@@ -1,0 +1,115 @@
+"""The `tidelog` command: a table of sub-commands, each imported only when it is used.
+
+To add one, write a click command (or group) in its own module and add a line to `COMMANDS`. The help text of the line
+is what `tidelog --help` shows, so that showing the list imports nothing. A command that must start in no time
+(`serve`) may also name a `quick` function: it gets the raw arguments before click is even imported, and returns the
+exit status, or None to let click do it (`--help`, mistakes).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+if TYPE_CHECKING:
+    import click
+
+
+class Entry(NamedTuple):
+    """A sub-command: where it lives and what it says of itself."""
+
+    name: str
+    target: str  # "module:attribute"
+    help: str
+    section: str
+    quick: str | None = None  # "module:function(arguments) -> exit status | None"
+
+
+COMMANDS: tuple[Entry, ...] = (
+    Entry("log", "tidelog.cli.log_group:log", "Look into Kafka log directories, offline.", "Storage"),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the console script's entry point."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    status = _quick(words)
+    if status is not None:
+        return status
+    return _through_click(words)
+
+
+def _quick(words: list[str]) -> int | None:
+    for entry in COMMANDS:
+        if words and entry.name == words[0] and entry.quick is not None:
+            run = cast("Callable[[list[str]], int | None]", load(entry.quick))
+            return run(words[1:])
+    return None
+
+
+def _through_click(words: list[str]) -> int:
+    import click
+
+    from tidelog.common.errors import TidelogError, UsageError
+
+    try:
+        result = root_command().main(words, prog_name="tidelog", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Point stdout elsewhere, or Python complains while it exits.
+        sys.stdout = None
+        return 0
+    except (TidelogError, OSError) as error:
+        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+        click.echo(str(error), err=True)
+        return 2 if isinstance(error, UsageError) else 1
+
+
+def load(target: str) -> object:
+    """The object that `"module:attribute"` names."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def root_command() -> click.Group:
+    """The click group over `COMMANDS`, built when it is needed (importing click takes a third of our start-up)."""
+    import click
+
+    from tidelog import __version__
+
+    class LazyGroup(click.Group):
+        def list_commands(self, context: click.Context) -> list[str]:
+            return [entry.name for entry in COMMANDS]
+
+        def get_command(self, context: click.Context, name: str) -> click.Command | None:
+            for entry in COMMANDS:
+                if entry.name == name:
+                    return cast("click.Command", load(entry.target))
+            return None
+
+        def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+            for section in dict.fromkeys(entry.section for entry in COMMANDS):
+                with formatter.section(section):
+                    formatter.write_dl([(entry.name, entry.help) for entry in COMMANDS if entry.section == section])
+
+    options: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
+    group = LazyGroup(
+        "tidelog",
+        help="Kafka's commit log for the Python world: broker, log tools, clients and data pipeline.",
+        epilog="`tidelog COMMAND --help` says more, with examples.",
+        **options,
+    )
+    return click.version_option(__version__, prog_name="tidelog")(group)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+"""How every command prints.
+
+On a terminal: tables and colours, by `rich`. In a pipe: plain aligned columns, so that grep, awk and people read them.
+Under `--json`: one JSON object per line, nothing else. Progress bars and remarks go to stderr, and the bars only when
+that is a terminal. `rich` is imported when something is drawn, not before.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Words that are drawn in colour wherever they stand alone in a cell.
+STYLES = {"ok": "green", "yes": "green", "warning": "yellow", "error": "bold red", "corrupt": "bold red"}
+
+
+def json_option(command: F) -> F:
+    """The `--json` option that every command offers."""
+    import click
+
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")(command)
+
+
+class Output:
+    """Where a command's results go."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.terminal = sys.stdout.isatty()
+
+    def rows(self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
+        """A table. Under `--json` each row is an object keyed by the columns' names in snake case."""
+        if self.as_json:
+            names = [snake(column) for column in columns]
+            for row in rows:
+                self.json(dict(zip(names, row, strict=True)))
+        elif self.terminal:
+            self._rich_table(columns, rows, title)
+        else:
+            _plain_table(columns, rows, title)
+
+    def record(self, fields: Mapping[str, object], *, title: str | None = None) -> None:
+        """Names and values under each other; under `--json` one object."""
+        if self.as_json:
+            self.json(fields)
+        elif self.terminal:
+            self._rich_table(None, list(fields.items()), title)
+        else:
+            _plain_table(None, list(fields.items()), title)
+
+    def json(self, value: Mapping[str, object]) -> None:
+        sys.stdout.write(json.dumps(value, default=_encode, ensure_ascii=False) + "\n")
+
+    def line(self, text: str, *, style: str | None = None) -> None:
+        """A line of plain output (nothing under `--json`: there, say it in a field)."""
+        if self.as_json:
+            return
+        if style and self.terminal:
+            self._console().print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        else:
+            sys.stdout.write(text + "\n")
+
+    def remark(self, text: str) -> None:
+        """Something for the person, not for the pipe."""
+        sys.stderr.write(text + "\n")
+
+    @contextmanager
+    def progress(self, description: str, total: int) -> Iterator[Callable[[int], None]]:
+        """A progress bar in bytes on stderr; yields the function that advances it."""
+        if self.as_json or not sys.stderr.isatty() or total <= 0:
+            yield lambda count: None
+            return
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(description, total=total)
+            yield lambda count: bar.advance(task, count)
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(file=sys.stdout)
+
+    def _rich_table(self, columns: Sequence[str] | None, rows: Iterable[Sequence[object]], title: str | None) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=title, title_justify="left", show_header=columns is not None, header_style="bold")
+        rows = [list(row) for row in rows]
+        width = len(columns) if columns is not None else 2
+        for index in range(width):
+            numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
+            table.add_column(columns[index] if columns is not None else "", justify="right" if numeric else "left")
+        for row in rows:
+            cells = [display(cell) for cell in row]
+            table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in cells))
+        self._console().print(table)
+
+
+def _plain_table(columns: Sequence[str] | None, rows: Iterable[Sequence[object]], title: str | None) -> None:
+    if title:
+        sys.stdout.write(title + "\n")
+    values = list(rows)
+    lines = [[display(cell) for cell in row] for row in values]
+    if columns is not None:
+        lines.insert(0, list(columns))
+    if not lines:
+        return
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    numeric = [bool(values) and all(isinstance(row[i], (int, float)) for row in values) for i in range(len(widths))]
+    for line in lines:
+        cells = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def snake(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def display(value: object) -> str:
+    """A value as a person reads it in a cell."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return text_of(bytes(value))
+    return str(value)
+
+
+def text_of(data: bytes, limit: int = 60) -> str:
+    """Bytes as text where they are text, as hexadecimal where they are not; long ones are cut."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if text.isprintable() and (text or not data):
+        return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    shown = data[: limit // 2].hex()
+    return f"0x{shown}" if len(data) <= limit // 2 else f"0x{shown}…"
+
+
+def json_bytes(data: bytes | None) -> object:
+    """Bytes in JSON: a string where they are UTF-8, else an object with their base64."""
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return json_bytes(bytes(value))
+    return str(value)
+
+
+def size_text(count: int) -> str:
+    """1536 → `1.5 KiB`."""
+    if count < 1024:
+        return f"{count} B"
+    size = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        size /= 1024
+        if size < 1024 or unit == "TiB":
+            return f"{size:.1f} {unit}"
+    raise AssertionError("unreachable")
+
+
+def time_text(time_ms: int | None) -> str | None:
+    """Milliseconds since the epoch as ISO text in UTC; None for "no timestamp"."""
+    if time_ms is None or time_ms < 0:
+        return None
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
+    except OverflowError:
+        return f"{time_ms} ms"
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time_ms % 1000:03d}Z"

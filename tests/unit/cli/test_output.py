@@ -1,0 +1,69 @@
+"""Tables in a pipe are plain columns, under --json one object per line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tidelog.cli.output import Output, json_bytes, size_text, snake, text_of, time_text
+
+
+def test_plain_columns_are_aligned_and_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
+    Output().rows(["Topic", "Size"], [["a", 5], ["long", 1000]])
+    assert capsys.readouterr().out == "Topic  Size\na         5\nlong   1000\n"
+
+
+def test_json_is_one_object_per_line(capsys: pytest.CaptureFixture[str]) -> None:
+    out = Output(as_json=True)
+    out.rows(["Log end", "Key"], [[1, b"k"], [2, b"\xff"]])
+    out.line("not shown")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [{"log_end": 1, "key": "k"}, {"log_end": 2, "key": {"base64": "/w=="}}]
+
+
+def test_an_empty_table_and_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    Output().rows(["Topic"], [])
+    Output().record({"offset": 1, "key": None}, title="batch")
+    assert capsys.readouterr().out == "Topic\nbatch\noffset  1\nkey     -\n"
+
+
+def test_a_terminal_gets_a_drawn_table(capsys: pytest.CaptureFixture[str]) -> None:
+    out = Output()
+    out.terminal = True
+    out.rows(["State"], [["corrupt"], ["ok"]], title="verify")
+    out.line("done", style="green")
+    text = capsys.readouterr().out
+    assert "verify" in text
+    assert "corrupt" in text
+    assert "done" in text
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", ""),
+        (b"plain", "plain"),
+        (b"\x00\x01", "0x0001"),
+        (b"\xff" * 40, "0x" + "ff" * 30 + "…"),
+        (b"x" * 80, "x" * 59 + "…"),
+    ],
+)
+def test_bytes_as_people_read_them(data: bytes, expected: str) -> None:
+    assert text_of(data) == expected
+
+
+def test_small_texts() -> None:
+    assert snake("Log-start Offset ") == "log_start_offset"
+    assert [size_text(n) for n in (0, 1023, 1536, 5 << 30, 3 << 50)] == [
+        "0 B",
+        "1023 B",
+        "1.5 KiB",
+        "5.0 GiB",
+        "3072.0 TiB",
+    ]
+    assert time_text(0) == "1970-01-01T00:00:00.000Z"
+    assert time_text(1_704_067_200_123) == "2024-01-01T00:00:00.123Z"
+    assert time_text(-1) is None
+    assert time_text(2**62) == f"{2**62} ms"
+    assert json_bytes(None) is None
