@@ -1,0 +1,151 @@
+"""A broker's values: its file and command line (static), over which dynamic changes lie.
+
+Precedence, as DescribeConfigs shows it: the value set for this broker, the one set for all brokers, the static one, the
+default. Dynamic values come from the store's `/config/brokers` nodes; `apply_dynamic` takes both layers at once, works
+out what changed, and tells who asked to know. Values read through `config[KEY]` are always the effective ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from tidelog.broker import config as keys
+from tidelog.broker.config.definition import BROKER_KEYS
+from tidelog.broker.config.endpoints import Endpoint, advertise, parse_listeners, parse_protocol_map
+from tidelog.common.config import Config, ConfigError, Key, Update
+
+T = TypeVar("T")
+
+#: Prefixes under which others declare their keys: they are not ours to check, and not unknown.
+FOREIGN_PREFIXES = ("listener.name.", "rlmm.config.", "rsm.config.", "config.providers.", "sasl.oauthbearer.")
+HOUR_MS = 3_600_000
+MINUTE_MS = 60_000
+
+ChangeCallback = Callable[[frozenset[str]], None]
+
+
+class BrokerConfig:
+    def __init__(self, raw: Mapping[str, str]) -> None:
+        self.raw = dict(raw)
+        self.static: Config = BROKER_KEYS.parse(self.raw)
+        #: Names that nobody declared, in the file's order.
+        self.unknown = tuple(name for name in self.static.unknown if not name.startswith(FOREIGN_PREFIXES))
+        self.dynamic_broker: dict[str, str] = {}
+        self.dynamic_default: dict[str, str] = {}
+        self._effective = self.static
+        self._callbacks: list[ChangeCallback] = []
+        self._check()
+
+    def __getitem__(self, key: Key[T]) -> T:
+        return self._effective[key]
+
+    def explicit(self, key: Key[Any]) -> bool:
+        """Whether anybody set the key, in the file or dynamically."""
+        return key.name in self._effective.explicit
+
+    # -- dynamic -----------------------------------------------------------------------------------------------------
+
+    def on_change(self, callback: ChangeCallback) -> None:
+        self._callbacks.append(callback)
+
+    def apply_dynamic(self, broker: Mapping[str, str], default: Mapping[str, str]) -> frozenset[str]:
+        """Take the two dynamic layers; returns (and tells) the names whose effective value changed.
+
+        A stored value that no longer parses is left out rather than stopping the broker: the static one stays.
+        """
+        before = self._effective
+        self.dynamic_broker, self.dynamic_default = dict(broker), dict(default)
+        values: dict[str, Any] = {}
+        for layer in (default, broker):
+            for name, text in layer.items():
+                key = BROKER_KEYS.keys.get(name)
+                if key is not None and key.update is not Update.READ_ONLY:
+                    try:
+                        values[name] = key.parse(text)
+                    except ConfigError:
+                        continue
+        self._effective = self.static.with_values(values)
+        names = before.explicit | self._effective.explicit
+        changed = frozenset(
+            name for name in names if before[BROKER_KEYS.keys[name]] != self._effective[BROKER_KEYS.keys[name]]
+        )
+        if changed:
+            for callback in self._callbacks:
+                callback(changed)
+        return changed
+
+    # -- derived -----------------------------------------------------------------------------------------------------
+
+    @property
+    def node_id(self) -> int:
+        """`node.id`, else `broker.id`; -1 when neither is set."""
+        return self[keys.NODE_ID] if self[keys.NODE_ID] >= 0 else self[keys.BROKER_ID]
+
+    @property
+    def log_dirs(self) -> list[str]:
+        return self[keys.LOG_DIRS] or self[keys.LOG_DIR]
+
+    @property
+    def listeners(self) -> list[Endpoint]:
+        """The listeners to open: all but those of a KRaft controller."""
+        names: list[str] = self[keys.CONTROLLER_LISTENER_NAMES]
+        texts: list[str] = self[keys.LISTENERS]
+        controllers = {name.upper() for name in names}
+        found = parse_listeners("listeners", texts, self._protocols())
+        return [endpoint for endpoint in found if endpoint.name not in controllers]
+
+    @property
+    def advertised(self) -> list[Endpoint]:
+        texts: list[str] | None = self[keys.ADVERTISED_LISTENERS]
+        return advertise(self.listeners, parse_listeners("advertised.listeners", texts or [], self._protocols()))
+
+    @property
+    def inter_broker_listener(self) -> str:
+        name = self[keys.INTER_BROKER_LISTENER_NAME]
+        if name:
+            return name.upper()
+        protocol = self[keys.SECURITY_INTER_BROKER_PROTOCOL]
+        return next((e.name for e in self.listeners if e.protocol == protocol), self.listeners[0].name)
+
+    @property
+    def retention_ms(self) -> int:
+        if (ms := self[keys.LOG_RETENTION_MS]) is None:
+            minutes = self[keys.LOG_RETENTION_MINUTES]
+            ms = self[keys.LOG_RETENTION_HOURS] * HOUR_MS if minutes is None else minutes * MINUTE_MS
+        return -1 if ms < 0 else ms
+
+    @property
+    def roll_ms(self) -> int:
+        ms = self[keys.LOG_ROLL_MS]
+        return self[keys.LOG_ROLL_HOURS] * HOUR_MS if ms is None else ms
+
+    @property
+    def roll_jitter_ms(self) -> int:
+        ms = self[keys.LOG_ROLL_JITTER_MS]
+        return self[keys.LOG_ROLL_JITTER_HOURS] * HOUR_MS if ms is None else ms
+
+    @property
+    def flush_interval_ms(self) -> int:
+        ms = self[keys.LOG_FLUSH_INTERVAL_MS]
+        return self[keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS] if ms is None else ms
+
+    # -- checks over several keys ------------------------------------------------------------------------------------
+
+    def _protocols(self) -> dict[str, str]:
+        table = parse_protocol_map(self[keys.LISTENER_SECURITY_PROTOCOL_MAP])
+        names: list[str] = self[keys.CONTROLLER_LISTENER_NAMES]
+        # A listener named after a controller needs no entry in the map of a file that does not open it.
+        return {**{name.upper(): "PLAINTEXT" for name in names}, **table}
+
+    def _check(self) -> None:
+        if not self.listeners:
+            raise ConfigError("listeners", ",".join(self[keys.LISTENERS]), "At least one broker listener is needed")
+        if self.inter_broker_listener not in {endpoint.name for endpoint in self.listeners}:
+            allowed = "It must be one of the listeners: " + ", ".join(e.name for e in self.listeners)
+            raise ConfigError("inter.broker.listener.name", self.inter_broker_listener, allowed)
+        if self[keys.NODE_ID] >= 0 and self[keys.BROKER_ID] >= 0 and self[keys.NODE_ID] != self[keys.BROKER_ID]:
+            raise ConfigError("node.id", self[keys.NODE_ID], f"It must equal broker.id ({self[keys.BROKER_ID]})")
+        if not self.log_dirs:
+            raise ConfigError("log.dirs", "", "At least one log directory is needed")
+        _ = self.advertised

@@ -1,0 +1,345 @@
+"""The embedded store: the tree, made durable by one SQLite file in the first log directory.
+
+Who does what:
+
+- The event loop owns the tree. A write is applied to it at once (so that the next operation is checked against it) and
+  its changed rows are queued.
+- A thread takes everything that is queued, writes it in one SQLite transaction and commits: **group commit**, one fsync
+  for as many writes as came together. Only then are the writes answered, and only then do their watches fire.
+- A read waits for the commit of all writes queued before it: it never shows what a crash could still take back.
+
+Ephemeral nodes are not written: the file has one owner process, so its sessions end with it. A failed commit is final
+(`StoreLostError` for everything after it, `on_lost` to all sessions): the broker stops, as the tree in memory is ahead.
+
+The journal is SQLite's write-ahead log (one fsync per commit), with exclusive locking: no shared-memory file, and no
+second process on the same store. A clean `close` folds it back, so that one plain file remains.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidelog.broker.store.api import Create, Delete, Event, Operation, Result, SetData, Stat, Watch, WatchEvent
+from tidelog.broker.store.errors import SessionExpiredError, StoreLostError
+from tidelog.broker.store.tree import Applied, Row, Tree, ancestors, check_path
+
+FILE_NAME = "tidelog.store"
+FORMAT_VERSION = 1
+
+_SCHEMA = """
+create table node (
+    path text primary key, data blob not null, created integer not null, modified integer not null,
+    version integer not null, child_version integer not null
+) without rowid;
+create table store (name text primary key, value integer not null) without rowid;
+"""
+_UPSERT = "insert or replace into node values (?, ?, ?, ?, ?, ?)"
+
+
+@dataclass
+class _Commit:
+    """Rows to write and whom to tell when they are durable."""
+
+    rows: list[Row]
+    gone: list[str]
+    transaction: int
+    events: list[WatchEvent]
+    done: asyncio.Future[None]
+
+
+@dataclass
+class _Watches:
+    data: dict[str, list[Watch]] = field(default_factory=dict)
+    children: dict[str, list[Watch]] = field(default_factory=dict)
+
+    def take(self, event: WatchEvent) -> list[Watch]:
+        """The watches that this event fires; they are spent."""
+        if event.event is Event.CHILD:
+            return self.children.pop(event.path, [])
+        fired = self.data.pop(event.path, [])
+        if event.event is Event.DELETED:
+            fired = fired + self.children.pop(event.path, [])
+        return fired
+
+
+class LocalStore:
+    """The shared tree. Make one per file (or none: `path=None` keeps it in memory), then one `session()` per broker."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._connection = _open(path) if path is not None else None
+        self._tree = _load(self._connection) if self._connection is not None else Tree()
+        self._sessions: dict[int, LocalSession] = {}
+        self._next_session = 1
+        self._queue: queue.SimpleQueue[_Commit | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._last_commit: asyncio.Future[None] | None = None
+        self._lost: StoreLostError | None = None
+
+    def session(self) -> LocalSession:
+        session = LocalSession(self, self._next_session)
+        self._sessions[self._next_session] = session
+        self._next_session += 1
+        return session
+
+    def expire(self, session_id: int) -> asyncio.Future[None] | None:
+        """End a session as a ZooKeeper does that heard nothing of it: what fault tests use."""
+        session = self._sessions.get(session_id)
+        return session.end(lost=True) if session is not None else None
+
+    async def close(self) -> None:
+        """End every session, write what is queued, fold the journal back into the file."""
+        for session in list(self._sessions.values()):
+            await session.close()
+        if self._thread is not None:
+            self._queue.put(None)
+            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+            self._thread = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    # -- what sessions call ------------------------------------------------------------------------------------------
+
+    @property
+    def tree(self) -> Tree:
+        return self._tree
+
+    async def settled(self) -> None:
+        """Wait until every write so far is durable."""
+        if self._lost is not None:
+            raise self._lost
+        if self._last_commit is not None and not self._last_commit.done():
+            await asyncio.shield(self._last_commit)
+
+    def commit(self, applied: Applied) -> asyncio.Future[None]:
+        """Queue the durable form of what the tree just applied; the future is done when it is on disk."""
+        if self._lost is not None:
+            raise self._lost
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        rows, gone = [], []
+        for path in applied.touched:
+            row = self._tree.row(path)
+            if row is not None:
+                rows.append(row)
+            elif path not in self._tree.nodes:
+                gone.append(path)
+        commit = _Commit(rows, gone, self._tree.transaction, applied.events, done)
+        self._last_commit = done
+        if self._connection is None:
+            loop.call_soon(self._committed, [commit], None)
+            return done
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_loop, args=(loop,), name="tidelog-store", daemon=True)
+            self._thread.start()
+        self._queue.put(commit)
+        return done
+
+    def forget(self, session_id: int) -> None:
+        self._sessions.pop(session_id, None)
+
+    # -- the writer thread -------------------------------------------------------------------------------------------
+
+    def _write_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        stopping = False
+        while not stopping:
+            batch: list[_Commit] = []
+            item = self._queue.get()
+            while item is not None:
+                batch.append(item)
+                if self._queue.empty():
+                    break
+                item = self._queue.get()
+            stopping = item is None
+            if batch:
+                error = self._write(batch)
+                loop.call_soon_threadsafe(self._committed, batch, error)
+                stopping = stopping or error is not None
+
+    def _write(self, batch: list[_Commit]) -> sqlite3.Error | None:
+        connection = self._connection
+        assert connection is not None
+        try:
+            connection.execute("begin immediate")
+            for commit in batch:
+                connection.executemany("delete from node where path = ?", [(path,) for path in commit.gone])
+                connection.executemany(_UPSERT, commit.rows)
+            connection.execute("update store set value = ? where name = 'transaction'", (batch[-1].transaction,))
+            connection.execute("commit")
+        except sqlite3.Error as error:
+            return error
+        return None
+
+    # -- back on the loop --------------------------------------------------------------------------------------------
+
+    def _committed(self, batch: list[_Commit], error: sqlite3.Error | None) -> None:
+        if error is not None:
+            self._fail(batch, error)
+            return
+        for commit in batch:
+            if not commit.done.done():
+                commit.done.set_result(None)
+            for event in commit.events:
+                for session in list(self._sessions.values()):
+                    session.fire(event)
+
+    def _fail(self, batch: list[_Commit], error: sqlite3.Error) -> None:
+        self._lost = StoreLostError(str(self.path), f"commit failed: {error}")
+        while not self._queue.empty():
+            item = self._queue.get()
+            if item is not None:
+                batch.append(item)
+        for commit in batch:
+            if not commit.done.done():
+                commit.done.set_exception(self._lost)
+                commit.done.exception()  # whoever awaits it sees it; nobody has to
+        for session in list(self._sessions.values()):
+            session.lose()
+
+
+class LocalSession:
+    """A session on a `LocalStore`; see `api.Store` for what each method promises."""
+
+    def __init__(self, store: LocalStore, session_id: int) -> None:
+        self.session_id = session_id
+        self._store = store
+        self._watches = _Watches()
+        self._lost_callbacks: list[Callable[[], None]] = []
+        self._over = False
+
+    async def get(self, path: str, watch: Watch | None = None) -> tuple[bytes, Stat]:
+        await self._readable()
+        node = self._store.tree.node(path)
+        if watch is not None:
+            self._watches.data.setdefault(path, []).append(watch)
+        return node.data, node.stat
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        await self._readable()
+        nodes = [self._store.tree.nodes.get(path) for path in paths]
+        return [None if node is None else (node.data, node.stat) for node in nodes]
+
+    async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
+        check_path(path)
+        await self._readable()
+        if watch is not None:
+            self._watches.data.setdefault(path, []).append(watch)
+        node = self._store.tree.nodes.get(path)
+        return None if node is None else node.stat
+
+    async def children(self, path: str, watch: Watch | None = None) -> list[str]:
+        await self._readable()
+        names = sorted(self._store.tree.node(path).children)
+        if watch is not None:
+            self._watches.children.setdefault(path, []).append(watch)
+        return names
+
+    async def create(
+        self,
+        path: str,
+        data: bytes = b"",
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+        make_parents: bool = False,
+    ) -> str:
+        operations: list[Operation] = []
+        if make_parents:
+            operations += [Create(parent) for parent in ancestors(path) if parent not in self._store.tree.nodes]
+        operations.append(Create(path, data, ephemeral, sequential))
+        result = (await self.multi(operations))[-1]
+        assert isinstance(result, str)
+        return result
+
+    async def set(self, path: str, data: bytes, version: int = -1) -> Stat:
+        result = (await self.multi([SetData(path, data, version)]))[0]
+        assert isinstance(result, Stat)
+        return result
+
+    async def delete(self, path: str, version: int = -1) -> None:
+        await self.multi([Delete(path, version)])
+
+    async def multi(self, operations: Sequence[Operation]) -> list[Result]:
+        self._check_alive()
+        applied = self._store.tree.apply(operations, self.session_id)
+        await self._store.commit(applied)
+        return applied.results
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        self._lost_callbacks.append(callback)
+
+    async def close(self) -> None:
+        ended = self.end(lost=False)
+        if ended is not None:
+            await ended
+
+    # -- what the store calls ----------------------------------------------------------------------------------------
+
+    def end(self, *, lost: bool) -> asyncio.Future[None] | None:
+        if self._over:
+            return None
+        self._over = True
+        self._store.forget(self.session_id)
+        applied = self._store.tree.end_session(self.session_id)
+        try:
+            ended = self._store.commit(applied) if applied.touched else None
+        except StoreLostError:  # its disk is gone, and with it everything that the session could still say
+            ended = None
+        if lost:
+            self.lose()
+        return ended
+
+    def lose(self) -> None:
+        self._over = True
+        callbacks, self._lost_callbacks = self._lost_callbacks, []
+        for callback in callbacks:
+            callback()
+
+    def fire(self, event: WatchEvent) -> None:
+        for watch in self._watches.take(event):
+            watch(event)
+
+    async def _readable(self) -> None:
+        self._check_alive()
+        await self._store.settled()
+
+    def _check_alive(self) -> None:
+        if self._over:
+            raise SessionExpiredError(f"session {self.session_id}")
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+        connection.execute("pragma locking_mode = exclusive")
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma cache_size = -1024")
+        version = int(connection.execute("pragma user_version").fetchone()[0])
+        if version == 0:
+            connection.executescript(
+                f"begin immediate; {_SCHEMA} insert into store values ('transaction', 0);"
+                f" pragma user_version = {FORMAT_VERSION}; commit;"
+            )
+        elif version != FORMAT_VERSION:
+            connection.close()
+            raise StoreLostError(str(path), f"format {version} is newer than this Tidelog knows ({FORMAT_VERSION})")
+    except sqlite3.OperationalError as error:
+        raise StoreLostError(str(path), f"cannot be opened: {error} (is another broker using it?)") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreLostError(
+            str(path), f"is damaged: {error}; restore it, or move it away to adopt the logs anew"
+        ) from error
+    return connection
+
+
+def _load(connection: sqlite3.Connection) -> Tree:
+    transaction = int(connection.execute("select value from store where name = 'transaction'").fetchone()[0])
+    return Tree(map(Row._make, connection.execute("select * from node order by path")), transaction)
