@@ -1,0 +1,202 @@
+"""The five codecs in Kafka's own framings.
+
+    gzip     one or more members, as Java's GZIPInputStream reads them
+    snappy   xerial's block stream (what Java writes) or one bare block (what librdkafka writes); the first bytes tell
+    lz4      a frame of independent blocks: Kafka refuses linked ones. Magic 0 hashed the frame's header wrongly
+             (see `lz4_frame`), and those bytes are still on people's disks
+    zstd     plain frames; magic 2 only
+
+Decompression is bounded twice: by `limit`, and by what so few compressed bytes can possibly hold, so that a length
+field that lies costs nothing. All failures are CorruptRecordError. The codecs' C code releases the GIL.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+
+import cramjam
+import lz4.frame
+import zstandard
+
+from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
+from tidelog.records import lz4_frame
+from tidelog.records.attributes import CURRENT_MAGIC, MAGIC_V2, Codec
+
+__all__ = ["DEFAULT_LIMIT", "Codec", "compress", "decompress"]
+
+Buffer = bytes | bytearray | memoryview
+
+#: A batch that unpacks to more than this is taken for a bomb, unless the caller allows more.
+DEFAULT_LIMIT = 128 << 20
+
+XERIAL_MAGIC = b"\x82SNAPPY\x00"
+XERIAL_HEADER = XERIAL_MAGIC + b"\x00\x00\x00\x01" + b"\x00\x00\x00\x01"
+XERIAL_BLOCK = 32 * 1024
+#: A snappy copy element makes at most 64 bytes of 2, so no honest block claims more.
+SNAPPY_RATIO = 32
+
+GZIP_WINDOW = 31  # zlib's number for "a gzip header, the largest window"
+LZ4_DEFAULT_LEVEL = 9  # Kafka's number for the fast compressor; any other level asks for the slow one
+ZSTD_DEFAULT_LEVEL = 3
+CHUNK = 64 * 1024
+
+
+def compress(codec: Codec, data: Buffer, *, level: int | None = None, magic: int = CURRENT_MAGIC) -> bytes:
+    if codec == Codec.ZSTD and magic < MAGIC_V2:
+        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs magic 2; this batch has magic {magic}")
+    return _COMPRESSORS[codec](data, level, magic)
+
+
+def decompress(codec: Codec, data: Buffer, *, limit: int = DEFAULT_LIMIT, magic: int = CURRENT_MAGIC) -> bytes:
+    """The plain bytes, or CorruptRecordError when there are more than `limit` of them or `data` is not of the codec."""
+    if codec == Codec.ZSTD and magic < MAGIC_V2:
+        raise CorruptRecordError(f"zstd needs magic 2; this batch has magic {magic}")
+    try:
+        return _DECOMPRESSORS[codec](memoryview(data), limit, magic)
+    except (zlib.error, zstandard.ZstdError, cramjam.DecompressionError, RuntimeError, EOFError) as error:
+        raise CorruptRecordError(f"{len(data)} bytes are no {codec.label} data: {error}") from error
+
+
+def _too_large(codec: Codec, limit: int) -> CorruptRecordError:
+    return CorruptRecordError(f"{codec.label} data unpacks to more than {limit} bytes")
+
+
+def _plain(data: Buffer, level: int | None, magic: int) -> bytes:
+    return bytes(data)
+
+
+def _bounded_plain(data: memoryview, limit: int, magic: int) -> bytes:
+    if len(data) > limit:
+        raise _too_large(Codec.NONE, limit)
+    return bytes(data)
+
+
+def _gzip(data: Buffer, level: int | None, magic: int) -> bytes:
+    packer = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION if level is None else level, zlib.DEFLATED, GZIP_WINDOW)
+    return packer.compress(data) + packer.flush()
+
+
+def _gunzip(data: memoryview, limit: int, magic: int) -> bytes:
+    parts: list[bytes] = []
+    room = limit
+    rest: Buffer = data
+    while True:
+        member = zlib.decompressobj(GZIP_WINDOW)
+        part = member.decompress(rest, room + 1)
+        if len(part) > room:
+            raise _too_large(Codec.GZIP, limit)
+        if not member.eof:
+            raise EOFError("the gzip member is cut off")
+        parts.append(part)
+        room -= len(part)
+        rest = member.unused_data
+        if rest[:2] != b"\x1f\x8b":  # Java's reader ignores what follows the last member, too
+            return b"".join(parts) if len(parts) > 1 else part
+
+
+def _snappy(data: Buffer, level: int | None, magic: int) -> bytes:
+    view = memoryview(data)
+    out = bytearray(XERIAL_HEADER)
+    for start in range(0, len(view), XERIAL_BLOCK):
+        block = bytes(cramjam.snappy.compress_raw(view[start : start + XERIAL_BLOCK]))
+        out += len(block).to_bytes(4, "big")
+        out += block
+    return bytes(out)
+
+
+def _unsnappy(data: memoryview, limit: int, magic: int) -> bytes:
+    blocks = list(_xerial_blocks(data)) if data[: len(XERIAL_MAGIC)] == XERIAL_MAGIC else [data]
+    total = sum(map(_snappy_length, blocks))
+    if total > limit:
+        raise _too_large(Codec.SNAPPY, limit)
+    parts = [bytes(cramjam.snappy.decompress_raw(block)) for block in blocks]
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _xerial_blocks(data: memoryview) -> Iterator[memoryview]:
+    position = len(XERIAL_HEADER)
+    if len(data) < position:
+        raise EOFError("the xerial header is cut off")
+    while position < len(data):
+        size = int.from_bytes(data[position : position + 4], "big")
+        position += 4
+        if position + size > len(data):
+            raise EOFError(f"a xerial block of {size} bytes is cut off at {len(data) - position}")
+        if size:
+            yield data[position : position + size]
+        position += size
+
+
+def _snappy_length(block: memoryview) -> int:
+    """What the block says it unpacks to, refused when a block of this size cannot."""
+    length = int(cramjam.snappy.decompress_raw_len(block))
+    if length > len(block) * SNAPPY_RATIO:
+        raise EOFError(f"a snappy block of {len(block)} bytes claims {length}")
+    return length
+
+
+def _lz4(data: Buffer, level: int | None, magic: int) -> bytes:
+    frame: bytes = lz4.frame.compress(
+        data,
+        compression_level=0 if level is None or level == LZ4_DEFAULT_LEVEL else max(level, 3),
+        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+        block_linked=False,
+        store_size=False,
+    )
+    return lz4_frame.with_header_checksum(frame, broken=True) if magic == 0 else frame
+
+
+def _unlz4(data: memoryview, limit: int, magic: int) -> bytes:
+    bound = lz4_frame.output_bound(data)
+    source: Buffer = lz4_frame.with_header_checksum(data, broken=False) if magic == 0 else data
+    reader = lz4.frame.LZ4FrameDecompressor()
+    out: bytes = reader.decompress(source, min(bound, limit) + 1)
+    if len(out) > limit:
+        raise _too_large(Codec.LZ4, limit)
+    if not reader.eof:
+        raise EOFError("the lz4 frame is cut off")
+    return out
+
+
+def _zstd(data: Buffer, level: int | None, magic: int) -> bytes:
+    return zstandard.ZstdCompressor(level=ZSTD_DEFAULT_LEVEL if level is None else level).compress(data)
+
+
+def _unzstd(data: memoryview, limit: int, magic: int) -> bytes:
+    context = zstandard.ZstdDecompressor(max_window_size=max(limit, 1024))
+    parts: list[bytes] = []
+    room = limit
+    chunk = max(CHUNK, len(data) * 8)
+    with context.stream_reader(data, read_across_frames=True) as reader:
+        while part := reader.read(min(chunk, room + 1)):
+            if len(part) > room:
+                raise _too_large(Codec.ZSTD, limit)
+            parts.append(part)
+            room -= len(part)
+            chunk *= 2
+    _require_whole_zstd(data, limit - room)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _require_whole_zstd(data: memoryview, produced: int) -> None:
+    """The stream reader takes a cut-off input for its end, so compare with the frame's own statement of its size."""
+    claimed = zstandard.frame_content_size(data)
+    if claimed > produced:
+        raise EOFError(f"the zstd frame claims {claimed} bytes and holds {produced}")
+
+
+_COMPRESSORS: dict[Codec, Callable[[Buffer, int | None, int], bytes]] = {
+    Codec.NONE: _plain,
+    Codec.GZIP: _gzip,
+    Codec.SNAPPY: _snappy,
+    Codec.LZ4: _lz4,
+    Codec.ZSTD: _zstd,
+}
+_DECOMPRESSORS: dict[Codec, Callable[[memoryview, int, int], bytes]] = {
+    Codec.NONE: _bounded_plain,
+    Codec.GZIP: _gunzip,
+    Codec.SNAPPY: _unsnappy,
+    Codec.LZ4: _unlz4,
+    Codec.ZSTD: _unzstd,
+}

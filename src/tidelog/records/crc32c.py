@@ -1,0 +1,7 @@
+"""CRC-32C, the checksum of magic 2 batches."""
+
+from __future__ import annotations
+
+from tidelog.records._crc32c import crc32c, crc32c_portable
+
+__all__ = ["crc32c", "crc32c_portable"]
