@@ -1,0 +1,134 @@
+"""Request and response headers, and whole frames: length, header, body.
+
+    request   int32 length · int16 key · int16 version · int32 correlation id · [client id] · [tags] · body
+    response  int32 length · int32 correlation id · [tags] · body
+
+The client id is never compact, not even in the flexible header: a broker must be able to read it before it knows what
+it is reading. Tags of a header are skipped: nothing defines any.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from tidelog.common.errors import ErrorCode, ProtocolError
+from tidelog.common.varint import VarintError, decode_unsigned
+from tidelog.protocol.api import ApiKey, request_header_version, response_class, response_header_version
+from tidelog.protocol.message import Buffer, Message
+
+_REQUEST = struct.Struct(">hhi")
+_CORRELATION = struct.Struct(">i")
+_SHORT = struct.Struct(">h")
+_RESPONSE_V0 = struct.Struct(">ii")
+_RESPONSE_V1 = struct.Struct(">iib")
+
+
+class RequestHeader(NamedTuple):
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+
+
+def decode_request_header(buffer: Buffer, position: int = 0) -> tuple[RequestHeader, int]:
+    """Read the header of a frame (`position` is just after its length); return it and where the body begins.
+
+    KafkaError UNSUPPORTED_VERSION for an unknown key, ProtocolError for anything that is no header.
+    """
+    try:
+        key, version, correlation_id = _REQUEST.unpack_from(buffer, position)
+        position += _REQUEST.size
+        form = request_header_version(key, version)
+        client_id = None
+        if form > 0:
+            (size,) = _SHORT.unpack_from(buffer, position)
+            position += 2
+            if size >= 0:
+                if position + size > len(buffer):
+                    raise ProtocolError(f"the client id at byte {position} reaches past the end")
+                client_id = str(buffer[position : position + size], "utf-8")
+                position += size
+        if form > 1:
+            position = skip_tags(buffer, position)
+    except (struct.error, IndexError, UnicodeDecodeError, VarintError) as error:
+        raise ProtocolError(f"malformed request header: {error}") from None
+    return RequestHeader(key, version, correlation_id, client_id), position
+
+
+def skip_tags(buffer: Buffer, position: int) -> int:
+    count, position = decode_unsigned(buffer, position)
+    if count * 2 > len(buffer) - position:
+        raise ProtocolError(f"{count} tags at byte {position} reach past the end")
+    for _ in range(count):
+        _, position = decode_unsigned(buffer, position)
+        size, position = decode_unsigned(buffer, position)
+        position += size
+        if position > len(buffer):
+            raise ProtocolError(f"a header tag before byte {position} reaches past the end")
+    return position
+
+
+def encode_request(key: int, version: int, correlation_id: int, client_id: str | None, message: Message) -> bytes:
+    """A whole request frame, length included."""
+    form = request_header_version(key, version)
+    out = bytearray(4)
+    out += _REQUEST.pack(key, version, correlation_id)
+    if form > 0:
+        data = None if client_id is None else client_id.encode()
+        out += _SHORT.pack(-1 if data is None else len(data))
+        out += data or b""
+    if form > 1:
+        out.append(0)
+    message.encode_into(out, version)
+    _CORRELATION.pack_into(out, 0, len(out) - 4)
+    return bytes(out)
+
+
+def encode_response(key: int, version: int, correlation_id: int, message: Message) -> bytes:
+    """A whole response frame, length included."""
+    out = bytearray(_response_head(key, version, correlation_id))
+    message.encode_into(out, version)
+    _CORRELATION.pack_into(out, 0, len(out) - 4)
+    return bytes(out)
+
+
+def encode_response_parts(key: int, version: int, correlation_id: int, message: Message) -> list[Any]:
+    """Like `encode_response`, with `records` that are no buffers (slices of files) as parts of their own."""
+    parts = message.encode_parts(version, _response_head(key, version, correlation_id))
+    size = sum(len(part) for part in parts) - 4
+    parts[0] = _CORRELATION.pack(size) + parts[0][4:]
+    return parts
+
+
+def _response_head(key: int, version: int, correlation_id: int) -> bytes:
+    if response_header_version(key, version):
+        return _RESPONSE_V1.pack(0, correlation_id, 0)
+    return _RESPONSE_V0.pack(0, correlation_id)
+
+
+def decode_correlation_id(buffer: Buffer, position: int = 0) -> int:
+    """The first field of a response frame (after its length): by it the request, and so the version, is found."""
+    try:
+        return int(_CORRELATION.unpack_from(buffer, position)[0])
+    except struct.error:
+        raise ProtocolError("a response frame shorter than its correlation id") from None
+
+
+def decode_response(key: int, version: int, buffer: Buffer, position: int = 0) -> tuple[int, Message]:
+    """Read a response frame (`position` is just after its length) of a request that was sent in `version`."""
+    correlation_id = decode_correlation_id(buffer, position)
+    position += 4
+    if response_header_version(key, version):
+        try:
+            position = skip_tags(buffer, position)
+        except (IndexError, VarintError) as error:
+            raise ProtocolError(f"malformed response header: {error}") from None
+    if key == ApiKey.API_VERSIONS and _is_unsupported(buffer, position):
+        version = 0
+    return correlation_id, response_class(key).decode(buffer, version, position)
+
+
+def _is_unsupported(buffer: Buffer, position: int) -> bool:
+    """A broker that does not know our ApiVersions version answers in version 0, whatever we asked for."""
+    return bytes(buffer[position : position + 2]) == _SHORT.pack(ErrorCode.UNSUPPORTED_VERSION)

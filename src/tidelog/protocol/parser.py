@@ -1,0 +1,231 @@
+"""Reads the schema language; `schemas/README.md` is its manual.
+
+Line by line, nested by indentation. A file is small (under 100 lines), so clarity and good error messages win: every
+`SchemaError` names file and line. Nothing here runs on a hot path; a file is read once, when the first of its
+messages is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tidelog.protocol.schema import (
+    FIXED,
+    NO_UUID,
+    NO_VERSIONS,
+    VARIABLE,
+    Api,
+    Field,
+    MessageSchema,
+    SchemaFile,
+    Struct,
+    Versions,
+)
+
+_ANY_LAST = 0x7FFF
+_VERSIONS = re.compile(r"(\d+)(?:(\+)|-(\d+))?")
+_FIELD = re.compile(
+    r"(?P<name>[a-z][a-z0-9_]*)\s+"
+    r"(?P<open>\[)?(?P<type>[A-Za-z][A-Za-z0-9]*)\]?"
+    r"(?P<null>\?(?P<null_from>\d+\+?|\d+-\d+)?)?"
+    r"(?:\s+(?P<versions>\d+(?:\+|-\d+)?))?"
+    r"(?:\s+tag\s+(?P<tag>\d+))?"
+    r"(?P<ignorable>\s+ignorable)?"
+    r"(?:\s+=\s+(?P<default>\S+))?"
+)
+
+
+class SchemaError(ValueError):
+    """A schema file breaks the language's rules."""
+
+
+@dataclass(slots=True)
+class _Line:
+    number: int
+    indent: int
+    text: str
+
+
+def parse(text: str, path: str) -> SchemaFile:
+    return _Parser(text, path).file()
+
+
+def parse_versions(text: str) -> Versions:
+    match = _VERSIONS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no version range (write 3, 3-5 or 3+)")
+    first = int(match[1])
+    return Versions(first, _ANY_LAST if match[2] else int(match[3] or first))
+
+
+class _Parser:
+    def __init__(self, text: str, path: str) -> None:
+        self.path = path
+        self.lines = _significant(text)
+        self.at = 0
+        self.structs: dict[str, Struct] = {}
+        self.valid = self.flexible = NO_VERSIONS
+
+    def fail(self, message: str, line: _Line | None = None) -> SchemaError:
+        number = line.number if line else self.lines[min(self.at, len(self.lines) - 1)].number if self.lines else 0
+        return SchemaError(f"{self.path}:{number}: {message}")
+
+    def peek(self) -> _Line | None:
+        return self.lines[self.at] if self.at < len(self.lines) else None
+
+    def next(self) -> _Line:
+        line = self.peek()
+        if line is None:
+            raise self.fail("the file ends too early")
+        self.at += 1
+        return line
+
+    def file(self) -> SchemaFile:
+        line = self.peek()
+        if line is None:
+            raise self.fail("the file is empty")
+        if line.text.startswith("api "):
+            api = self.api()
+            return SchemaFile(self.path, api, [self.half(api, "request"), self.half(api, "response")])
+        messages = []
+        while self.peek():
+            messages.append(self.data())
+        return SchemaFile(self.path, None, messages)
+
+    def api(self) -> Api:
+        words = self.next().text.split()
+        if len(words) != 3 or not words[1].isdigit():
+            raise self.fail("expected: api <key> <Name>")
+        self.version_line()
+        line = self.next()
+        if not line.text.startswith("listeners "):
+            raise self.fail("expected: listeners <name>...", line)
+        listeners = tuple(line.text.split()[1:])
+        unstable = self.peek()
+        latest_stable = self.valid.last
+        if unstable and unstable.text.startswith("unstable "):
+            latest_stable = int(self.next().text.split()[1]) - 1
+        return Api(int(words[1]), words[2], self.valid, self.flexible, listeners, latest_stable)
+
+    def version_line(self) -> None:
+        line = self.next()
+        match = re.fullmatch(r"versions (\S+)(?:\s+flexible (\S+))?", line.text)
+        if match is None:
+            raise self.fail("expected: versions <range> [flexible <range>]", line)
+        self.valid = self.versions(match[1], line)
+        self.flexible = self.versions(match[2], line).clip(self.valid) if match[2] else NO_VERSIONS
+
+    def versions(self, text: str, line: _Line) -> Versions:
+        try:
+            return parse_versions(text)
+        except ValueError as error:
+            raise self.fail(str(error), line) from None
+
+    def half(self, api: Api, kind: str) -> MessageSchema:
+        line = self.next()
+        if line.text != kind or line.indent:
+            raise self.fail(f"expected: {kind}", line)
+        return self.message(api.name + kind.capitalize(), kind)
+
+    def data(self) -> MessageSchema:
+        line = self.next()
+        words = line.text.split()
+        if len(words) != 2 or words[0] != "message" or line.indent:
+            raise self.fail("expected: message <Name>", line)
+        self.version_line()
+        return self.message(words[1], "data")
+
+    def message(self, name: str, kind: str) -> MessageSchema:
+        self.structs = {}
+        root = Struct(name)
+        self.body(root, 0, self.valid)
+        return MessageSchema(name, self.valid, self.flexible, root, list(self.structs.values()), kind)
+
+    def body(self, struct: Struct, outer_indent: int, versions: Versions) -> None:
+        first = self.peek()
+        if first is None or first.indent <= outer_indent:
+            return
+        while (line := self.peek()) and line.indent == first.indent:
+            if line.text.startswith("struct "):
+                self.shared_struct(line)
+            else:
+                struct.fields.append(self.field(versions))
+        if line and line.indent > outer_indent:
+            raise self.fail("this line is indented unlike its neighbours", line)
+        names = [field.name for field in struct.fields]
+        if len(set(names)) != len(names):
+            raise self.fail(f"{struct.name} names a field twice")
+
+    def shared_struct(self, line: _Line) -> None:
+        """`struct Name` comes before its first use; the fields of the message refer to it by name."""
+        self.next()
+        name = line.text.split()[1]
+        if name in self.structs:
+            raise self.fail(f"struct {name} is there already", line)
+        struct = Struct(name)
+        self.body(struct, line.indent, self.valid)
+        self.structs[name] = struct
+
+    def field(self, outer: Versions) -> Field:
+        line = self.next()
+        match = _FIELD.fullmatch(line.text)
+        if match is None:
+            raise self.fail(f"{line.text!r} is no field: name type[?] [versions] [tag N] [ignorable] [= default]", line)
+        versions = (self.versions(match["versions"], line) if match["versions"] else outer).clip(outer)
+        nullable = NO_VERSIONS
+        if match["null"]:
+            nullable = (self.versions(match["null_from"], line) if match["null_from"] else versions).clip(versions)
+        tag = int(match["tag"]) if match["tag"] else None
+        if tag is not None and versions.first not in self.flexible:
+            raise self.fail("a tagged field needs flexible versions", line)
+        type_name, array = match["type"], match["open"] is not None
+        struct = None
+        if type_name not in FIXED and type_name not in VARIABLE:
+            struct = self.nested(type_name, line, versions)
+        default = self.default(match["default"], type_name, array, line)
+        if default is None and not nullable:
+            raise self.fail("the default is null, but the field is never nullable", line)
+        ignorable = match["ignorable"] is not None
+        return Field(match["name"], type_name, array, versions, nullable, default, tag, ignorable, struct)
+
+    def nested(self, name: str, line: _Line, versions: Versions) -> Struct:
+        following = self.peek()
+        if following is None or following.indent <= line.indent:
+            if name not in self.structs:
+                raise self.fail(f"struct {name} has no fields here and is not declared before", line)
+            return self.structs[name]
+        if name in self.structs:
+            raise self.fail(f"struct {name} is declared twice", line)
+        struct = Struct(name)
+        self.body(struct, line.indent, versions)
+        self.structs[name] = struct
+        return struct
+
+    def default(self, text: str | None, type_name: str, array: bool, line: _Line) -> object:
+        if text == "null":
+            return None
+        if array or (type_name not in FIXED and type_name not in VARIABLE):
+            if text is not None:
+                raise self.fail("arrays and structs have no default but null", line)
+            return () if array else type_name
+        if type_name == "bool":
+            if text not in (None, "true", "false"):
+                raise self.fail("a bool's default is true or false", line)
+            return text == "true"
+        if type_name == "float64":
+            return float(text or 0)
+        if type_name in FIXED and type_name != "uuid":
+            return int(text or "0", 0)
+        if text is not None:
+            raise self.fail(f"a {type_name} has no default but null", line)
+        return {"string": "", "uuid": NO_UUID}.get(type_name, b"")
+
+
+def _significant(text: str) -> list[_Line]:
+    lines = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        body = raw.partition("#")[0].rstrip()
+        if body:
+            lines.append(_Line(number, len(body) - len(body.lstrip()), " ".join(body.split())))
+    return lines

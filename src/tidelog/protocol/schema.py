@@ -1,0 +1,112 @@
+"""What a schema file says, as values.
+
+A message is a tree of structs. The root struct belongs to a range of versions; every field belongs to a sub-range of
+it, and says in which of those it may be null. From a *flexible* version on (Kafka's KIP-482) lengths are unsigned
+varints of length + 1 ("compact"), and each struct ends with a section of tagged fields.
+
+Invariants that the parser establishes and the compilers rely on:
+
+- `Field.versions` and `Field.nullable` are clipped to the versions of the message (`nullable` may be empty);
+- a tagged field is tagged in all of its versions, and these are all flexible;
+- `Field.struct` is set exactly when the type, or the array's element type, is a struct;
+- struct names are unique within a message, and a struct that is used twice is the same object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# name → (struct format, size in bytes) of the types that always take the same space
+FIXED = {
+    "bool": ("?", 1),
+    "int8": ("b", 1),
+    "int16": ("h", 2),
+    "uint16": ("H", 2),
+    "int32": ("i", 4),
+    "uint32": ("I", 4),
+    "int64": ("q", 8),
+    "float64": ("d", 8),
+    "uuid": ("16s", 16),
+}
+VARIABLE = ("string", "bytes", "records")
+NO_UUID = bytes(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """An inclusive range; empty when `first > last`."""
+
+    first: int
+    last: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.first <= version <= self.last
+
+    def __bool__(self) -> bool:
+        return self.first <= self.last
+
+    def clip(self, outer: Versions) -> Versions:
+        return Versions(max(self.first, outer.first), min(self.last, outer.last))
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}" if self.first < self.last else str(self.first) if self else "none"
+
+
+NO_VERSIONS = Versions(0, -1)
+
+
+@dataclass(slots=True)
+class Struct:
+    name: str
+    fields: list[Field] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Field:
+    name: str
+    type: str  # one of FIXED, VARIABLE, or a struct's name; the element's type when `array`
+    array: bool
+    versions: Versions
+    nullable: Versions
+    default: object  # the Python value; `REQUIRED_DEFAULT` markers do not exist: every field has one
+    tag: int | None = None
+    ignorable: bool = False
+    struct: Struct | None = None
+
+    @property
+    def fresh_default(self) -> str | None:
+        """Source text that makes a new mutable default value, or None when the default is an immutable value."""
+        if self.default is None:
+            return None
+        if self.array:
+            return "[]"
+        return f"{self.struct.name}()" if self.struct else None
+
+
+@dataclass(slots=True)
+class MessageSchema:
+    name: str
+    versions: Versions
+    flexible: Versions
+    root: Struct
+    structs: list[Struct]  # all nested ones, inner before outer
+    kind: str  # "request", "response" or "data"
+
+
+@dataclass(slots=True)
+class Api:
+    """The head of a schema file of an API."""
+
+    key: int
+    name: str
+    versions: Versions
+    flexible: Versions
+    listeners: tuple[str, ...]
+    latest_stable: int
+
+
+@dataclass(slots=True)
+class SchemaFile:
+    path: str
+    api: Api | None
+    messages: list[MessageSchema]
