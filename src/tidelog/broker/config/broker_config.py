@@ -140,7 +140,7 @@ class BrokerConfig:
 
     def _check(self) -> None:
         if not self.listeners:
-            raise ConfigError("listeners", ",".join(self[keys.LISTENERS]), "At least one broker listener is needed")
+            raise ConfigError("listeners", self.raw.get("listeners"), "At least one broker listener is needed")
         if self.inter_broker_listener not in {endpoint.name for endpoint in self.listeners}:
             allowed = "It must be one of the listeners: " + ", ".join(e.name for e in self.listeners)
             raise ConfigError("inter.broker.listener.name", self.inter_broker_listener, allowed)

@@ -316,28 +316,33 @@ class LocalSession:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
     try:
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
-        connection.execute("pragma locking_mode = exclusive")
-        connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")
-        connection.execute("pragma cache_size = -1024")
-        version = int(connection.execute("pragma user_version").fetchone()[0])
-        if version == 0:
-            connection.executescript(
-                f"begin immediate; {_SCHEMA} insert into store values ('transaction', 0);"
-                f" pragma user_version = {FORMAT_VERSION}; commit;"
-            )
-        elif version != FORMAT_VERSION:
-            connection.close()
-            raise StoreLostError(str(path), f"format {version} is newer than this Tidelog knows ({FORMAT_VERSION})")
-    except sqlite3.OperationalError as error:
-        raise StoreLostError(str(path), f"cannot be opened: {error} (is another broker using it?)") from error
-    except sqlite3.DatabaseError as error:
-        raise StoreLostError(
-            str(path), f"is damaged: {error}; restore it, or move it away to adopt the logs anew"
-        ) from error
+        _prepare(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        if isinstance(error, sqlite3.OperationalError):
+            hint = f"cannot be opened: {error} (is another broker using it?)"
+        else:
+            hint = f"is damaged: {error}; restore it, or move it away to adopt the logs anew"
+        raise StoreLostError(str(path), hint) from error
+    version = int(connection.execute("pragma user_version").fetchone()[0])
+    if version != FORMAT_VERSION:
+        connection.close()
+        raise StoreLostError(str(path), f"format {version} is newer than this Tidelog knows ({FORMAT_VERSION})")
     return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("pragma locking_mode = exclusive")
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = full")
+    connection.execute("pragma cache_size = -1024")
+    if connection.execute("pragma user_version").fetchone()[0] == 0:
+        connection.executescript(
+            f"begin immediate; {_SCHEMA} insert into store values ('transaction', 0);"
+            f" pragma user_version = {FORMAT_VERSION}; commit;"
+        )
 
 
 def _load(connection: sqlite3.Connection) -> Tree:

@@ -2,7 +2,8 @@
 
 `Tree.apply` takes the operations of one multi and applies all of them or none: each step notes how to undo itself,
 and a refusal walks the notes backwards. What happened comes back as `Applied`: the results, the watch events in
-the order in which they arose, and the paths whose durable form changed. No I/O, no clock, no threads: `local.py` has those.
+the order in which they arose, and the paths whose durable form changed. No I/O,
+no clock, no threads: `local.py` has those.
 
 Paths are absolute (`/a/b`), without empty, `.` or `..` parts, and without a slash at the end; the root always exists.
 A sequential node gets its parent's child version, as ten digits: it never repeats, even after deletions.
