@@ -1,0 +1,25 @@
+"""Who asked what, and on which connection: what every handler is given beside the request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from tidelog.broker.server import Broker
+    from tidelog.protocol.headers import RequestHeader
+
+
+class RequestContext(NamedTuple):
+    broker: Broker
+    header: RequestHeader
+    connection: Any
+    """The connection that the request came in on; a handler may close it, and hang per-connection state on it."""
+    listener: str
+    principal: str
+    client_host: str
+    received_at: float
+    """`Clock.monotonic()` when the frame was whole."""
+
+    @property
+    def client_id(self) -> str:
+        return self.header.client_id or ""
