@@ -1,0 +1,1 @@
+"""Reading: fetch sessions, the fetcher, and its records as Arrow batches."""

@@ -1,0 +1,82 @@
+"""One broker's fetch session (KIP-227), as the client keeps it (pure).
+
+A full fetch names every partition and opens a session; each later fetch of the session names only what changed, and
+its answer only what has news. The epoch counts the fetches of a session; when the broker has forgotten the session,
+or counts otherwise, the next fetch is a full one again.
+
+    (no session) --full fetch--> epoch 0, answer gives the id --incremental--> epoch 1, 2, ...
+         ^------------------------- session error, or lost connection -----------'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidelog.common.errors import ErrorCode
+from tidelog.common.types import MAX_INT32, NO_EPOCH, TopicPartition
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+
+
+@dataclass(frozen=True)
+class FetchPosition:
+    """What a fetch asks of one partition."""
+
+    offset: int
+    max_bytes: int
+    leader_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True)
+class FetchPlan:
+    """One fetch: the session's coordinates, what to name, what to drop."""
+
+    session_id: int
+    epoch: int
+    send: dict[TopicPartition, FetchPosition]
+    forget: list[TopicPartition] = field(default_factory=list)
+
+
+class FetchSession:
+    """What the broker believes that we want, and the coordinates of the next fetch."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """The connection or the session is gone: begin anew."""
+        self._id = NO_SESSION
+        self._epoch = INITIAL_EPOCH
+        self._known: dict[TopicPartition, FetchPosition] = {}
+
+    def plan(self, wanted: Mapping[TopicPartition, FetchPosition]) -> FetchPlan:
+        """The next fetch that makes the broker's view equal to `wanted`."""
+        if self._epoch == INITIAL_EPOCH:
+            send, forget = dict(wanted), []
+        else:
+            send = {tp: position for tp, position in wanted.items() if self._known.get(tp) != position}
+            forget = [tp for tp in self._known if tp not in wanted]
+        self._known = dict(wanted)
+        return FetchPlan(self._id, self._epoch, send, forget)
+
+    def accept(self, error: int, session_id: int) -> bool:
+        """Take in an answer's coordinates. False: the session is lost and the fetch must be repeated as a full one."""
+        if error in (
+            ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+            ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+            ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+        ):
+            self.reset()
+            return False
+        if session_id == NO_SESSION:  # the broker keeps no session for us: every fetch is a full one
+            self.reset()
+            return True
+        self._id = session_id
+        self._epoch = 1 if self._epoch == MAX_INT32 else self._epoch + 1
+        return True
+
+    def resend(self, tp: TopicPartition) -> None:
+        """Name this partition again in the next fetch, whatever the broker believes."""
+        self._known.pop(tp, None)

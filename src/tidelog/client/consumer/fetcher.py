@@ -1,0 +1,265 @@
+"""The fetch engine: keeps one fetch on its way to each leader and hands out what comes back, as whole batches.
+
+Each partition has a position and, perhaps, an end. When an answer arrives, the batch headers are scanned for where each
+partition goes on, the next fetch is sent at once, and only then are the records handed out: while the caller decodes
+them, the broker prepares the next ones and the kernel receives them. Nothing here touches a single record.
+
+A leader that moved, or cannot be reached, is looked up anew, with back-off. An offset that the log does not hold is
+the caller's decision: `OffsetOutOfRangeError` names the partition, and `seek` moves on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelog.client import config as keys
+from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.consumer.fetch_session import FetchPosition, FetchSession
+from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.common.uuids import ZERO_UUID
+from tidelog.protocol.messages import FetchRequest
+from tidelog.records._batches import BatchRun
+
+#: From the next version on, a fetch names topics by id.
+_LAST_VERSION_WITH_NAMES = 12
+
+
+class OffsetOutOfRangeError(KafkaError):
+    """The log does not hold the position that we asked for."""
+
+    def __init__(self, tp: TopicPartition, offset: int, log_start_offset: int) -> None:
+        self.topic_partition, self.offset, self.log_start_offset = tp, offset, log_start_offset
+        text = f"{tp} does not hold offset {offset} (its log starts at {log_start_offset})"
+        super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, text)
+
+
+@dataclass
+class FetchRange:
+    """Where a partition's reading stands. `end` is exclusive; None reads on for ever."""
+
+    position: int
+    end: int | None = None
+    failures: int = 0
+    failing_since: float = 0.0
+    blocked_until: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        return self.end is not None and self.position >= self.end
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Whole record batches of one partition. Those before `start` or from `end` on were not asked for."""
+
+    topic_partition: TopicPartition
+    run: BatchRun
+    start: int
+    end: int | None
+    next_offset: int
+    high_watermark: int
+    last_stable_offset: int
+    aborted: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Fetcher:
+    """Fetches ranges of partitions. Use from one task: `poll` until `done`."""
+
+    def __init__(self, cluster: ClusterClient, ranges: Mapping[TopicPartition, FetchRange]) -> None:
+        config = cluster.config
+        self.ranges = dict(ranges)
+        self._cluster = cluster
+        self._min_bytes = config[keys.FETCH_MIN_BYTES]
+        self._max_bytes = config[keys.FETCH_MAX_BYTES]
+        self._max_wait_ms = config[keys.FETCH_MAX_WAIT_MS]
+        self._partition_bytes = config[keys.MAX_PARTITION_FETCH_BYTES]
+        self._check_crcs = config[keys.CHECK_CRCS]
+        self._give_up_after = config[keys.DEFAULT_API_TIMEOUT_MS] / 1000
+        committed = config[keys.ISOLATION_LEVEL] == "read_committed"
+        self._isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
+        self._sessions: dict[int, FetchSession] = {}
+        self._in_flight: dict[int, asyncio.Task[Any]] = {}
+
+    @property
+    def done(self) -> bool:
+        return all(part.done for part in self.ranges.values())
+
+    def seek(self, tp: TopicPartition, offset: int) -> None:
+        """Go on at another offset. What was already asked for at the old one is dropped."""
+        self.ranges[tp].position = offset
+
+    async def poll(self, timeout: float) -> list[Fetched]:
+        """Wait for records of any partition; an empty list when all is read or the time is up."""
+        deadline = self._cluster.clock.monotonic() + timeout
+        while not self.done:
+            wait = deadline - self._cluster.clock.monotonic()
+            if wait <= 0:
+                return []
+            await self._send()
+            if not self._in_flight:
+                await asyncio.sleep(min(wait, self._blocked_for()))
+                continue
+            tasks = set(self._in_flight.values())
+            finished, _ = await asyncio.wait(tasks, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            fetched = []
+            for node_id in [node_id for node_id, task in self._in_flight.items() if task in finished]:
+                fetched += self._take(node_id, self._in_flight.pop(node_id))
+            if fetched:
+                await self._send()
+                return fetched
+        return []
+
+    async def close(self) -> None:
+        tasks = list(self._in_flight.values())
+        self._in_flight.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # --- asking -------------------------------------------------------------------------------------------------------
+
+    async def _send(self) -> None:
+        """Start a fetch to each leader that has none on its way and partitions to read."""
+        wanted = await self._wanted()
+        started = False
+        for node_id, positions in wanted.items():
+            if node_id not in self._in_flight:
+                self._in_flight[node_id] = asyncio.create_task(self._fetch(node_id, positions))
+                started = True
+        if started:
+            await asyncio.sleep(0)  # lets the requests leave before the caller goes off to decode
+
+    async def _wanted(self) -> dict[int, dict[TopicPartition, FetchPosition]]:
+        now = self._cluster.clock.monotonic()
+        ready = [tp for tp, part in self.ranges.items() if not part.done and part.blocked_until <= now]
+        try:
+            await self._cluster.ensure_topics({tp.topic for tp in ready})
+        except KafkaError as error:
+            self._failed(ready, error)
+            return {}
+        wanted: dict[int, dict[TopicPartition, FetchPosition]] = {}
+        for tp in ready:
+            try:
+                leader = self._cluster.metadata.leader(tp)
+            except KafkaError as error:
+                self._failed([tp], error)
+                continue
+            epoch = self._cluster.metadata.partition(tp).leader_epoch
+            position = FetchPosition(self.ranges[tp].position, self._partition_bytes, epoch)
+            wanted.setdefault(leader.id, {})[tp] = position
+        return wanted
+
+    async def _fetch(self, node_id: int, positions: dict[TopicPartition, FetchPosition]) -> Any:
+        node = await self._cluster.node(node_id)
+        plan = self._sessions.setdefault(node_id, FetchSession()).plan(positions)
+        ids = {tp.topic: self._cluster.metadata.topics[tp.topic].id for tp in positions}
+        by_name = ZERO_UUID in ids.values()
+        topics: dict[str, list[FetchRequest.FetchPartition]] = {}
+        for tp, position in plan.send.items():
+            entry = FetchRequest.FetchPartition(
+                partition=tp.partition,
+                current_leader_epoch=position.leader_epoch,
+                fetch_offset=position.offset,
+                partition_max_bytes=position.max_bytes,
+            )
+            topics.setdefault(tp.topic, []).append(entry)
+        request = FetchRequest(
+            max_wait_ms=self._max_wait_ms,
+            min_bytes=self._min_bytes,
+            max_bytes=self._max_bytes,
+            isolation_level=self._isolation,
+            session_id=plan.session_id,
+            session_epoch=plan.epoch,
+            topics=[
+                FetchRequest.FetchTopic(topic=name, topic_id=ids[name], partitions=parts)
+                for name, parts in topics.items()
+            ],
+            forgotten_topics_data=self._forgotten(plan.forget),
+        )
+        response = await node.send(request, highest=_LAST_VERSION_WITH_NAMES if by_name else None)
+        return positions, response
+
+    def _forgotten(self, forget: list[TopicPartition]) -> list[FetchRequest.ForgottenTopic]:
+        by_topic: dict[str, list[int]] = {}
+        for tp in forget:
+            by_topic.setdefault(tp.topic, []).append(tp.partition)
+        return [
+            FetchRequest.ForgottenTopic(topic=name, topic_id=self._cluster.metadata.topic(name).id, partitions=parts)
+            for name, parts in by_topic.items()
+        ]
+
+    # --- taking answers -----------------------------------------------------------------------------------------------
+
+    def _take(self, node_id: int, task: asyncio.Task[Any]) -> list[Fetched]:
+        session = self._sessions[node_id]
+        try:
+            asked, response = task.result()
+        except KafkaError as error:
+            session.reset()
+            self._failed([tp for tp in self.ranges if self._leads(node_id, tp)], error)
+            return []
+        if not session.accept(response.error_code, response.session_id):
+            return []
+        if response.error_code:
+            self._failed(list(asked), KafkaError(response.error_code))
+            return []
+        names = {info.id: name for name, info in self._cluster.metadata.topics.items()}
+        fetched = []
+        for topic in response.responses:
+            name = topic.topic or names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                tp = TopicPartition(name, data.partition_index)
+                part = self.ranges.get(tp)
+                if part is not None and tp in asked and asked[tp].offset == part.position:
+                    fetched += self._take_partition(tp, part, data)
+        return fetched
+
+    def _take_partition(self, tp: TopicPartition, part: FetchRange, data: Any) -> list[Fetched]:
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            raise OffsetOutOfRangeError(tp, part.position, data.log_start_offset)
+        if data.error_code:
+            self._failed([tp], KafkaError(data.error_code, f"Fetch of {tp}: {ErrorCode(data.error_code).text}"))
+            return []
+        part.failures = 0
+        if not data.records:
+            return []
+        run = BatchRun(data.records)
+        run.scan()
+        if not len(run):
+            return []
+        if self._check_crcs:
+            run.check(crc=True, records=False)
+        last = run.header(len(run) - 1)
+        start, part.position = part.position, max(part.position, last.base_offset + last.last_offset_delta + 1)
+        aborted = [(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
+        return [Fetched(tp, run, start, part.end, part.position, data.high_watermark, data.last_stable_offset, aborted)]
+
+    def _leads(self, node_id: int, tp: TopicPartition) -> bool:
+        topic = self._cluster.metadata.topics.get(tp.topic)
+        info = topic.partitions.get(tp.partition) if topic else None
+        return info is not None and info.leader == node_id
+
+    def _failed(self, partitions: list[TopicPartition], error: KafkaError) -> None:
+        """Look these partitions up anew and wait a little; give up when that has gone on for too long."""
+        if not error.retriable:
+            raise error
+        now = self._cluster.clock.monotonic()
+        self._cluster.metadata.mark_stale({tp.topic for tp in partitions})
+        for tp in partitions:
+            part = self.ranges[tp]
+            if part.failures == 0:
+                part.failing_since = now
+            elif now - part.failing_since > self._give_up_after:
+                raise error
+            part.blocked_until = now + self._cluster.wait_before_retry(part.failures)
+            part.failures += 1
+
+    def _blocked_for(self) -> float:
+        now = self._cluster.clock.monotonic()
+        waits = [part.blocked_until - now for part in self.ranges.values() if not part.done]
+        return max(min(waits, default=0.0), 0.001)

@@ -1,0 +1,118 @@
+"""What a client knows of the cluster: brokers, topics, leaders, epochs; and when that is too old (pure).
+
+Fed with MetadataResponses, asked for leaders. A leader that an older epoch names never replaces one of a newer epoch:
+a broker that lags behind may still answer from yesterday. A topic that is deleted and made anew has another topic id,
+and then epochs start over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_EPOCH, NO_NODE, TopicPartition
+from tidelog.common.uuids import ZERO_UUID
+
+
+@dataclass(frozen=True)
+class Node:
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+@dataclass(frozen=True)
+class PartitionInfo:
+    leader: int = NO_NODE
+    leader_epoch: int = NO_EPOCH
+    replicas: tuple[int, ...] = ()
+    error: int = 0
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    name: str
+    id: bytes = ZERO_UUID
+    error: int = 0
+    internal: bool = False
+    partitions: dict[int, PartitionInfo] = field(default_factory=dict)
+
+
+class ClusterMetadata:
+    """The newest known state of the cluster."""
+
+    def __init__(self, max_age_ms: int) -> None:
+        self.cluster_id: str | None = None
+        self.controller: int = NO_NODE
+        self.nodes: dict[int, Node] = {}
+        self.topics: dict[str, TopicInfo] = {}
+        self._max_age_ms = max_age_ms
+        self._stale: set[str] = set()
+        self._updated_ms: dict[str, int] = {}
+
+    def update(self, response: Any, now_ms: int) -> None:
+        """Take in a MetadataResponse."""
+        self.cluster_id = response.cluster_id
+        self.controller = response.controller_id
+        self.nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
+        for topic in response.topics:
+            self._stale.discard(topic.name)
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                self.topics.pop(topic.name, None)
+                continue
+            self._updated_ms[topic.name] = now_ms
+            self.topics[topic.name] = self._merge(topic)
+
+    def _merge(self, topic: Any) -> TopicInfo:
+        known = self.topics.get(topic.name)
+        same = known is not None and known.id == topic.topic_id
+        partitions = {}
+        for entry in topic.partitions:
+            fresh = PartitionInfo(entry.leader_id, entry.leader_epoch, tuple(entry.replica_nodes), entry.error_code)
+            old = known.partitions.get(entry.partition_index) if same and known is not None else None
+            if old is not None and NO_EPOCH < fresh.leader_epoch < old.leader_epoch:
+                fresh = old
+            partitions[entry.partition_index] = fresh
+        return TopicInfo(topic.name, topic.topic_id, topic.error_code, topic.is_internal, partitions)
+
+    def mark_stale(self, topics: Iterable[str]) -> None:
+        """Ask anew before these topics are used again."""
+        self._stale.update(topics)
+
+    def missing(self, topics: Iterable[str], now_ms: int) -> set[str]:
+        """Those of the topics that must be asked for: unknown, stale, too old, or without a leader somewhere."""
+        return {name for name in topics if not self._is_fresh(name, now_ms)}
+
+    def _is_fresh(self, name: str, now_ms: int) -> bool:
+        topic = self.topics.get(name)
+        if topic is None or name in self._stale or now_ms - self._updated_ms[name] >= self._max_age_ms:
+            return False
+        return topic.error == 0 and all(p.leader >= 0 for p in topic.partitions.values())
+
+    def topic(self, name: str) -> TopicInfo:
+        info = self.topics.get(name)
+        if info is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
+        if info.error:
+            raise KafkaError(info.error, f"topic {name}: {ErrorCode(info.error).text}")
+        return info
+
+    def partitions(self, topic: str) -> list[int]:
+        return sorted(self.topic(topic).partitions)
+
+    def partition(self, tp: TopicPartition) -> PartitionInfo:
+        info = self.topic(tp.topic).partitions.get(tp.partition)
+        if info is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {tp} does not exist")
+        return info
+
+    def leader(self, tp: TopicPartition) -> Node:
+        """The node that leads the partition; KafkaError (retriable) while there is none."""
+        info = self.partition(tp)
+        node = self.nodes.get(info.leader)
+        if node is None:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {tp} has no leader at present")
+        return node

@@ -1,0 +1,126 @@
+"""One partition's way out: batches in order, a few on their way at once, each written exactly once.
+
+Up to `window` batches are under way together. When one fails in a way that a retry may cure, those behind it are
+waited for (an idempotent broker has refused them, for their sequence numbers do not follow), and all that failed go out
+again in their order, one at a time until one succeeds. The broker remembers the last five batches of a producer, so a
+retry of a batch that was written after all is answered as if it were new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.common.clock import Clock
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_OFFSET, TopicPartition
+
+#: Writes one batch and returns its base offset; raises KafkaError.
+Write = Callable[[TopicPartition, bytes], Coroutine[Any, Any, int]]
+
+
+@dataclass
+class Batch:
+    data: bytes
+    records: int
+    deadline: float
+
+
+class Lane:
+    """The queue of one partition. `failed` tells the owner of an error that no retry can cure."""
+
+    def __init__(
+        self,
+        tp: TopicPartition,
+        write: Write,
+        *,
+        window: int,
+        clock: Clock,
+        wait_before_retry: Callable[[int], float],
+        failed: Callable[[KafkaError], None],
+    ) -> None:
+        self.topic_partition = tp
+        self.first_offset = NO_OFFSET
+        self.records_written = 0
+        self.queued_bytes = 0
+        self._write = write
+        self._window = window
+        self._clock = clock
+        self._wait_before_retry = wait_before_retry
+        self._failed = failed
+        self._queue: deque[Batch] = deque()
+        self._runner: asyncio.Task[None] | None = None
+        self._failures = 0
+
+    def add(self, batch: Batch) -> None:
+        self._queue.append(batch)
+        self.queued_bytes += len(batch.data)
+        if self._runner is None or self._runner.done():
+            self._runner = asyncio.create_task(self._run())
+
+    async def flushed(self) -> None:
+        """Wait until nothing is queued or under way (or the lane has failed)."""
+        if self._runner is not None:
+            await self._runner
+
+    async def cancel(self) -> None:
+        if self._runner is not None:
+            self._runner.cancel()
+            await asyncio.gather(self._runner, return_exceptions=True)
+
+    async def _run(self) -> None:
+        under_way: deque[tuple[Batch, asyncio.Task[int]]] = deque()
+        try:
+            while self._queue or under_way:
+                window = 1 if self._failures else self._window
+                while self._queue and len(under_way) < window:
+                    batch = self._queue.popleft()
+                    under_way.append((batch, asyncio.create_task(self._write(self.topic_partition, batch.data))))
+                await asyncio.wait([under_way[0][1]])
+                error = self._settle(under_way)
+                if error is not None:
+                    await self._recover(under_way, error)
+        except KafkaError as error:
+            self._failed(error)
+        finally:
+            for _, task in under_way:
+                task.cancel()
+
+    def _settle(self, under_way: deque[tuple[Batch, asyncio.Task[int]]]) -> KafkaError | None:
+        """Take the finished batches off the front; the error of the first that failed."""
+        while under_way and under_way[0][1].done():
+            batch, task = under_way[0]
+            try:
+                offset = task.result()
+            except KafkaError as error:
+                if error.code is not ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+                    return error
+                offset = NO_OFFSET
+            under_way.popleft()
+            self._written(batch, offset)
+        return None
+
+    def _written(self, batch: Batch, offset: int) -> None:
+        if self.first_offset == NO_OFFSET:
+            self.first_offset = offset
+        self.records_written += batch.records
+        self.queued_bytes -= len(batch.data)
+        self._failures = 0
+
+    async def _recover(self, under_way: deque[tuple[Batch, asyncio.Task[int]]], error: KafkaError) -> None:
+        head = under_way[0][0]
+        wait = self._wait_before_retry(self._failures)
+        if not error.retriable or self._clock.monotonic() + wait > head.deadline:
+            raise error
+        await asyncio.wait([task for _, task in under_way])
+        for batch, task in reversed(under_way):
+            if task.exception() is None:  # only without idempotence: written, though one before it was not
+                self._written(batch, task.result())
+            else:
+                self._queue.appendleft(batch)
+        under_way.clear()
+        self._failures += 1
+        await asyncio.sleep(wait)

@@ -1,0 +1,58 @@
+"""From settings to a TLS context and to the exchange that proves who we are."""
+
+from __future__ import annotations
+
+import re
+import ssl
+
+from tidelog.client import config as keys
+from tidelog.common.config import Config
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.net.node_client import Authenticator, NodeClient
+from tidelog.protocol.messages import SaslAuthenticateRequest, SaslHandshakeRequest
+
+_JAAS_FIELD = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
+
+
+def tls_context(config: Config) -> ssl.SSLContext | None:
+    """What `security.protocol` and the ssl.* settings say; None for plain text."""
+    if not config[keys.SECURITY_PROTOCOL].endswith("SSL"):
+        return None
+    context = ssl.create_default_context(cafile=config[keys.SSL_CAFILE])
+    if not config[keys.SSL_IDENTIFICATION]:
+        context.check_hostname = False
+    certificate = config[keys.SSL_CERTFILE]
+    if certificate:
+        context.load_cert_chain(certificate, password=config[keys.SSL_KEY_PASSWORD])
+    return context
+
+
+def authenticator(config: Config) -> Authenticator | None:
+    """The SASL exchange to run on each new connection; None without SASL."""
+    if not config[keys.SECURITY_PROTOCOL].startswith("SASL"):
+        return None
+    mechanism = config[keys.SASL_MECHANISM]
+    if mechanism != "PLAIN":
+        raise UsageError(f"sasl.mechanism {mechanism} is not supported by this client yet: use PLAIN")
+    username, password = _credentials(config)
+
+    async def authenticate(node: NodeClient) -> None:
+        handshake = await node.send(SaslHandshakeRequest(mechanism=mechanism))
+        if handshake.error_code:
+            offered = ", ".join(handshake.mechanisms)
+            raise KafkaError(handshake.error_code, f"{node.peer} does not offer {mechanism} but: {offered}")
+        proof = f"\0{username}\0{password}".encode()
+        answer = await node.send(SaslAuthenticateRequest(auth_bytes=proof))
+        if answer.error_code:
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, answer.error_message)
+
+    return authenticate
+
+
+def _credentials(config: Config) -> tuple[str, str]:
+    jaas = dict(_JAAS_FIELD.findall(config[keys.SASL_JAAS_CONFIG] or ""))
+    username = config[keys.SASL_USERNAME] or jaas.get("username")
+    password = config[keys.SASL_PASSWORD] or jaas.get("password")
+    if username is None or password is None:
+        raise UsageError("SASL needs sasl.username and sasl.password (or both within sasl.jaas.config)")
+    return username, password

@@ -1,0 +1,65 @@
+"""Topics made and unmade, through the controller, with retries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidelog.client.cluster_client import ClusterClient
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.protocol.messages import CreateTopicsRequest, DeleteTopicsRequest
+
+
+async def create_topic(
+    cluster: ClusterClient,
+    name: str,
+    partitions: int = 1,
+    *,
+    replication_factor: int = -1,
+    config: Mapping[str, str] | None = None,
+    exists_ok: bool = False,
+) -> None:
+    """Create the topic and wait until its partitions have leaders. -1: the cluster's default replication."""
+    entries = [CreateTopicsRequest.CreatableTopicConfig(name=key, value=text) for key, text in (config or {}).items()]
+    topic = CreateTopicsRequest.CreatableTopic(
+        name=name, num_partitions=partitions, replication_factor=replication_factor, configs=entries
+    )
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+
+    async def create() -> None:
+        outcome = await _outcome(cluster, request, "topics")
+        if outcome.error_code and not (exists_ok and outcome.error_code == ErrorCode.TOPIC_ALREADY_EXISTS):
+            raise KafkaError(outcome.error_code, outcome.error_message)
+
+    async def await_leaders() -> None:
+        await cluster.refresh([name])
+        if cluster.metadata.missing([name], cluster.clock.time_ms()):
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} has partitions without a leader")
+
+    await cluster.retry(create)
+    await cluster.retry(await_leaders)
+
+
+async def delete_topic(cluster: ClusterClient, name: str, *, missing_ok: bool = False) -> None:
+    request = DeleteTopicsRequest(topic_names=[name], timeout_ms=30_000)
+
+    async def delete() -> None:
+        outcome = await _outcome(cluster, request, "responses", highest=5)
+        if outcome.error_code and not (missing_ok and outcome.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+            raise KafkaError(outcome.error_code, f"deleting {name}: {ErrorCode(outcome.error_code).text}")
+
+    await cluster.retry(delete)
+    cluster.metadata.mark_stale([name])
+
+
+async def _outcome(cluster: ClusterClient, request: Any, field: str, *, highest: int | None = None) -> Any:
+    try:
+        response = await (await cluster.controller()).send(request, highest=highest)
+    except KafkaError as error:
+        if error.retriable:
+            cluster.metadata.controller = -1
+        raise
+    outcome = getattr(response, field)[0]
+    if outcome.error_code == ErrorCode.NOT_CONTROLLER:
+        cluster.metadata.controller = -1
+    return outcome

@@ -1,0 +1,152 @@
+"""Transactions as their coordinators see them: begin one, add to it, end it, find those that others left open.
+
+Each function is one exchange with the coordinator of a transactional id (or with every broker, for lists), with
+retries. A transaction may be ended by whoever knows its id, producer id and epoch: the process that wrote the records
+need not be the one that decides about them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tidelog.client.cluster_client import ClusterClient, CoordinatorType
+from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+from tidelog.protocol.messages import (
+    AddPartitionsToTxnRequest,
+    DescribeTransactionsRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    ListTransactionsRequest,
+)
+
+# The newest versions of the protocol before KIP-890's second part: the epoch stays the same until the next init.
+_LAST_INIT, _LAST_ADD, _LAST_END = 5, 3, 4
+#: States in which a transaction holds back the readers of its partitions.
+ONGOING = "Ongoing"
+COMPLETE_COMMIT = "CompleteCommit"
+PREPARE_COMMIT = "PrepareCommit"
+
+
+class TransactionListing(NamedTuple):
+    transactional_id: str
+    producer_id: int
+    state: str
+
+
+class TransactionDescription(NamedTuple):
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    state: str
+    timeout_ms: int
+    start_ms: int
+    partitions: tuple[TopicPartition, ...]
+
+
+async def init_producer_id(cluster: ClusterClient, transactional_id: str | None, timeout_ms: int) -> tuple[int, int]:
+    """A producer id and epoch. For a transactional id: fences its older producers, aborts what they left open."""
+    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
+    if transactional_id is None:
+
+        async def ask_any() -> tuple[int, int]:
+            response = await (await cluster.any_node()).send(request, highest=_LAST_INIT)
+            if response.error_code:
+                raise KafkaError(response.error_code)
+            return response.producer_id, response.producer_epoch
+
+        return await cluster.retry(ask_any)
+    response = await cluster.ask_coordinator(CoordinatorType.TRANSACTION, transactional_id, request, highest=_LAST_INIT)
+    return response.producer_id, response.producer_epoch
+
+
+async def add_partitions(
+    cluster: ClusterClient, transaction: OpenTransaction, partitions: Iterable[TopicPartition]
+) -> None:
+    """Tell the coordinator which partitions the transaction is going to write to."""
+    by_topic: dict[str, list[int]] = {}
+    for tp in partitions:
+        by_topic.setdefault(tp.topic, []).append(tp.partition)
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=transaction.transactional_id,
+        v3_and_below_producer_id=transaction.producer_id,
+        v3_and_below_producer_epoch=transaction.epoch,
+        v3_and_below_topics=[
+            AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=name, partitions=numbers)
+            for name, numbers in by_topic.items()
+        ],
+    )
+
+    def first_error(response: object) -> int:
+        topics = response.results_by_topic_v3_and_below  # type: ignore[attr-defined]  # a message
+        codes = [int(entry.partition_error_code) for topic in topics for entry in topic.results_by_partition]
+        return next((code for code in codes if code and code != ErrorCode.OPERATION_NOT_ATTEMPTED), max(codes))
+
+    kind = CoordinatorType.TRANSACTION
+    await cluster.ask_coordinator(kind, transaction.transactional_id, request, highest=_LAST_ADD, error_of=first_error)
+
+
+async def end_transaction(cluster: ClusterClient, transaction: OpenTransaction, *, committed: bool) -> None:
+    """Commit or abort. Repeating what was done before is no error."""
+    request = EndTxnRequest(
+        transactional_id=transaction.transactional_id,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.epoch,
+        committed=committed,
+    )
+    kind = CoordinatorType.TRANSACTION
+    await cluster.ask_coordinator(kind, transaction.transactional_id, request, highest=_LAST_END)
+
+
+async def fence(cluster: ClusterClient, transactional_id: str) -> None:
+    """Abort whatever the id has open, and keep its producers from writing on."""
+    await init_producer_id(cluster, transactional_id, 60_000)
+
+
+async def list_transactions(
+    cluster: ClusterClient, *, prefix: str = "", states: Iterable[str] = ()
+) -> list[TransactionListing]:
+    """The transactions of all coordinators, by the prefix of their id and by state."""
+    request = ListTransactionsRequest(state_filters=list(states), producer_id_filters=[])
+
+    async def ask(node_id: int) -> list[TransactionListing]:
+        async def once() -> list[TransactionListing]:
+            response = await (await cluster.node(node_id)).send(request, highest=1)
+            if response.error_code:
+                raise KafkaError(response.error_code, "ListTransactions failed")
+            return [
+                TransactionListing(entry.transactional_id, entry.producer_id, entry.transaction_state)
+                for entry in response.transaction_states
+                if entry.transactional_id.startswith(prefix)
+            ]
+
+        return await cluster.retry(once)
+
+    if not cluster.metadata.nodes:
+        await cluster.retry(lambda: cluster.refresh([]))
+    parts = await asyncio.gather(*(ask(node_id) for node_id in cluster.metadata.nodes))
+    return [listing for part in parts for listing in part]
+
+
+async def describe_transaction(cluster: ClusterClient, transactional_id: str) -> TransactionDescription:
+    """What the coordinator knows of the id; KafkaError TRANSACTIONAL_ID_NOT_FOUND if nothing."""
+    request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+
+    def error_of(response: object) -> int:
+        return int(response.transaction_states[0].error_code)  # type: ignore[attr-defined]  # a message
+
+    kind = CoordinatorType.TRANSACTION
+    response = await cluster.ask_coordinator(kind, transactional_id, request, error_of=error_of)
+    found = response.transaction_states[0]
+    return TransactionDescription(
+        transactional_id,
+        found.producer_id if found.producer_id is not None else NO_PRODUCER_ID,
+        found.producer_epoch if found.producer_epoch is not None else NO_PRODUCER_EPOCH,
+        found.transaction_state,
+        found.transaction_timeout_ms,
+        found.transaction_start_time_ms,
+        tuple(TopicPartition(topic.topic, number) for topic in found.topics for number in topic.partitions),
+    )

@@ -1,0 +1,159 @@
+"""The outbound half of one TCP connection: frames out, frames in, answers matched to requests.
+
+A broker answers the requests of one connection in their order, so the pending requests form a queue and the
+correlation id is only a check. Small answers are cut out of one receive buffer; the body of a large one (a Fetch) is
+received straight into a buffer of its own size, so its bytes are copied once, by the kernel.
+
+Invariants: a pending future is resolved exactly once, with the frame (without its length) or with a `KafkaError`
+(NETWORK_EXCEPTION) when the connection is lost; after `connection_lost` nothing is ever pending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import cast
+
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+
+_RECEIVE_BYTES = 64 * 1024
+#: A broker never sends more in one answer; a larger length is garbage, or another protocol on that port.
+MAX_FRAME_BYTES = 1 << 30
+
+Frame = memoryview
+
+
+class ClientConnection(asyncio.BufferedProtocol):
+    """Sends whole requests and resolves a future per answer. Made by `NodeClient`, which knows the protocol."""
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+        self.closed = asyncio.get_running_loop().create_future()
+        self._pending: deque[tuple[int, asyncio.Future[Frame]]] = deque()
+        self._transport: asyncio.Transport | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._buffer = bytearray(_RECEIVE_BYTES)
+        self._view = memoryview(self._buffer)
+        self._filled = 0
+        self._large: bytearray | None = None
+        self._large_filled = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._pending)
+
+    def send(self, correlation_id: int, request: bytes) -> asyncio.Future[Frame]:
+        """Queue a request that will be answered."""
+        if not self.is_open:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.peer} is closed")
+        future: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        self._pending.append((correlation_id, future))
+        self.send_one_way(request)
+        return future
+
+    def send_one_way(self, request: bytes) -> None:
+        """Queue a request that has no answer (Produce with acks=0)."""
+        if self._transport is None:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"not connected to {self.peer}")
+        self._transport.write(request)
+
+    async def drain(self) -> None:
+        """Wait until the kernel has taken enough of what was sent."""
+        await self._writable.wait()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- asyncio.BufferedProtocol -------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self._writable.set()
+        reason = f": {error}" if error else ""
+        lost = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"{self.peer} closed the connection{reason}")
+        pending, self._pending = self._pending, deque()
+        for _, future in pending:
+            if not future.done():
+                future.set_exception(lost)
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._large is not None:
+            return memoryview(self._large)[self._large_filled :]
+        return self._view[self._filled :]
+
+    def buffer_updated(self, count: int) -> None:
+        try:
+            if self._large is not None:
+                self._large_filled += count
+                if self._large_filled == len(self._large):
+                    frame, self._large = self._large, None
+                    self._resolve(memoryview(frame))
+            else:
+                self._filled += count
+                self._split()
+        except ProtocolError as error:
+            self._fail(error)
+
+    # --- frames -------------------------------------------------------------------------------------------------------
+
+    def _split(self) -> None:
+        """Take the whole frames out of the receive buffer; what remains moves to its front or to a large buffer."""
+        position = 0
+        while self._filled - position >= 4:
+            size = int.from_bytes(self._view[position : position + 4], "big", signed=True)
+            if not 4 <= size <= MAX_FRAME_BYTES:
+                raise ProtocolError(f"{self.peer} sent a frame of {size} bytes: is this a Kafka listener?")
+            end = position + 4 + size
+            if end > self._filled:
+                if size > _RECEIVE_BYTES - 4:
+                    self._start_large(size, position + 4)
+                    position = self._filled
+                break
+            self._resolve(memoryview(bytes(self._view[position + 4 : end])))
+            position = end
+        rest = self._filled - position
+        if position and rest:
+            self._buffer[:rest] = self._buffer[position : self._filled]
+        self._filled = rest
+
+    def _start_large(self, size: int, position: int) -> None:
+        large = bytearray(size)
+        have = self._filled - position
+        large[:have] = self._view[position : self._filled]
+        self._large, self._large_filled = large, have
+
+    def _resolve(self, frame: Frame) -> None:
+        if not self._pending:
+            raise ProtocolError(f"{self.peer} sent an answer that nobody asked for")
+        expected, future = self._pending.popleft()
+        actual = int.from_bytes(frame[:4], "big", signed=True)
+        if actual != expected:
+            if not future.done():
+                future.set_exception(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"{self.peer} broke the protocol"))
+            raise ProtocolError(f"{self.peer} answered request {actual} while {expected} was next")
+        if not future.done():
+            future.set_result(frame)
+
+    def _fail(self, error: ProtocolError) -> None:
+        pending, self._pending = self._pending, deque()
+        for _, future in pending:
+            if not future.done():
+                future.set_exception(error)
+        self.close()

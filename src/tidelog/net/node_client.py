@@ -1,0 +1,159 @@
+"""A client's view of one broker: connect, agree on versions, send requests, many in flight.
+
+    node = await NodeClient.connect("127.0.0.1", 9092, client_id="me")
+    response = await node.send(MetadataRequest(topics=None))
+    await node.close()
+
+The first exchange is ApiVersions: its answer says which versions of each request this broker serves, and every later
+request goes out in the newest version that both sides know. A request that is not answered in time closes the
+connection: the answers come in order, so whatever follows would wait behind it.
+
+Used by the clients and between brokers. Knows one connection; routing, retries and metadata are `client`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.net.client_connection import ClientConnection
+from tidelog.protocol.api import API, ApiKey, spec_of
+from tidelog.protocol.headers import decode_response, encode_request
+from tidelog.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+
+SOFTWARE_NAME = "tidelog"
+SOFTWARE_VERSION = "0.1.0"
+
+#: Proves who we are, right after the versions are agreed on (SASL); gets the client to send its own requests with.
+Authenticator = Callable[["NodeClient"], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class VersionRange:
+    low: int
+    high: int
+
+
+class NodeClient:
+    """One open connection to one broker. Safe to use from many tasks of one event loop."""
+
+    def __init__(self, connection: ClientConnection, *, client_id: str | None, request_timeout: float) -> None:
+        self.versions: dict[int, VersionRange] = {}
+        self.request_timeout = request_timeout
+        self._connection = connection
+        self._client_id = client_id
+        self._next_correlation_id = 0
+
+    @classmethod
+    async def connect(
+        cls,
+        host: str,
+        port: int,
+        *,
+        client_id: str | None = SOFTWARE_NAME,
+        request_timeout: float = 30.0,
+        connect_timeout: float = 10.0,
+        tls: ssl.SSLContext | None = None,
+        authenticate: Authenticator | None = None,
+    ) -> NodeClient:
+        """Open the connection, agree on versions, authenticate. Raises KafkaError (NETWORK_EXCEPTION) if it cannot."""
+        peer = f"{host}:{port}"
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(connect_timeout):
+                _, connection = await loop.create_connection(
+                    lambda: ClientConnection(peer), host, port, ssl=tls, server_hostname=host if tls else None
+                )
+        except (OSError, TimeoutError) as error:
+            reason = str(error) or "timed out"
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"cannot connect to {peer}: {reason}") from error
+        node = cls(connection, client_id=client_id, request_timeout=request_timeout)
+        try:
+            await node._negotiate()
+            if authenticate is not None:
+                await authenticate(node)
+        except BaseException:
+            await node.close()
+            raise
+        return node
+
+    @property
+    def peer(self) -> str:
+        return self._connection.peer
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection.is_open
+
+    @property
+    def in_flight(self) -> int:
+        return self._connection.in_flight
+
+    def version_of(self, key: ApiKey, highest: int | None = None) -> int:
+        """The newest version of that request that both sides know (and the caller, if it names a highest)."""
+        spec = API[key]
+        served = self.versions.get(key)
+        if served is None:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{self.peer} does not serve {spec.name}")
+        version = min(spec.latest_stable, served.high, spec.latest_stable if highest is None else highest)
+        if version < max(spec.min_version, served.low):
+            ours = f"{spec.min_version} to {spec.max_version if highest is None else highest}"
+            text = f"{self.peer} serves {spec.name} {served.low} to {served.high}, we speak {ours}"
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+        return version
+
+    async def send(
+        self,
+        request: Any,
+        version: int | None = None,
+        *,
+        highest: int | None = None,
+        timeout: float | None = None,
+        answered: bool = True,
+    ) -> Any:
+        """Send a request and wait for its response (None at once if it is never answered)."""
+        key = spec_of(request).key
+        if version is None:
+            version = self.version_of(key, highest)
+        correlation_id = self._correlation_id()
+        frame = encode_request(key, version, correlation_id, self._client_id, request)
+        if not answered:
+            self._connection.send_one_way(frame)
+            await self._connection.drain()
+            return None
+        return decode_response(key, version, await self._answer(key, correlation_id, frame, timeout))[1]
+
+    async def close(self) -> None:
+        self._connection.close()
+        await asyncio.shield(self._connection.closed)
+
+    async def _answer(self, key: ApiKey, correlation_id: int, frame: bytes, timeout: float | None) -> memoryview:
+        seconds = self.request_timeout if timeout is None else timeout
+        pending = self._connection.send(correlation_id, frame)
+        try:
+            async with asyncio.timeout(seconds):
+                return await pending
+        except TimeoutError:
+            self._connection.close()
+            text = f"{self.peer} did not answer {API[key].name} within {seconds:g} s"
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from None
+
+    async def _negotiate(self) -> None:
+        """Learn what the broker serves. One that is older than our ApiVersions says error 35, always in version 0."""
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
+        version = API[ApiKey.API_VERSIONS].latest_stable
+        response: ApiVersionsResponse = await self.send(request, version)
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            offered = {served.api_key: served.max_version for served in response.api_keys}
+            response = await self.send(request, min(version, offered.get(ApiKey.API_VERSIONS, 0)))
+        if response.error_code:
+            raise KafkaError(response.error_code, f"{self.peer} refused ApiVersions")
+        self.versions = {r.api_key: VersionRange(r.min_version, r.max_version) for r in response.api_keys}
+
+    def _correlation_id(self) -> int:
+        self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
+        return self._next_correlation_id

@@ -1,0 +1,183 @@
+"""The outbound connection: negotiation, pipelining, time-outs, large and garbled answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support.fake_broker import FakeBroker, HangUp
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.net.node_client import NodeClient
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.headers import RequestHeader, encode_response
+from tidelog.protocol.messages import (
+    ApiVersionsResponse,
+    FetchRequest,
+    FetchResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+
+
+def metadata(header: RequestHeader, request: Any) -> MetadataResponse:
+    return MetadataResponse(cluster_id=request.topics[0].name if request.topics else None)
+
+
+async def connect(broker: FakeBroker, **options: Any) -> NodeClient:
+    return await NodeClient.connect("127.0.0.1", broker.port, **options)
+
+
+def ask(name: str) -> MetadataRequest:
+    return MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=name)])
+
+
+def test_uses_the_newest_version_that_both_know() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata, versions={3: (0, 5), 18: (0, 3)}) as broker:
+            node = await connect(broker)
+            await node.send(MetadataRequest())
+            assert broker.seen[-1][0].api_version == 5
+            await node.send(MetadataRequest(), highest=2)
+            assert broker.seen[-1][0].api_version == 2
+            with pytest.raises(KafkaError, match="does not serve ListGroups") as refused:
+                await node.send(ListGroupsRequest())
+            assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_gap_between_the_versions_is_named() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata, versions={3: (90, 95), 18: (0, 3)}) as broker:
+            node = await connect(broker)
+            with pytest.raises(KafkaError, match="serves Metadata 90 to 95"):
+                await node.send(MetadataRequest())
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_many_requests_in_flight_get_their_own_answers() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata) as broker:
+            node = await connect(broker)
+            names = [f"topic-{number}" for number in range(200)]
+            answers = await asyncio.gather(*(node.send(ask(name)) for name in names))
+            assert [answer.cluster_id for answer in answers] == names
+            assert node.in_flight == 0
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("size", [1, 65_000, 65_530, 70_000, 5_000_000])
+def test_large_answers_arrive_whole_and_what_follows_too(size: int) -> None:
+    def answer(header: RequestHeader, request: Any) -> Any:
+        if header.api_key == ApiKey.METADATA:
+            return metadata(header, request)
+        data = FetchResponse.PartitionData(records=bytes(range(256)) * (size // 256) + bytes(size % 256))
+        return FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=[data])])
+
+    async def scenario() -> None:
+        async with FakeBroker(answer) as broker:
+            node = await connect(broker)
+            fetches = [node.send(FetchRequest(), version=11) for _ in range(3)]
+            results = await asyncio.gather(*fetches, node.send(ask("after")))
+            for fetched in results[:3]:
+                records = fetched.responses[0].partitions[0].records
+                assert len(records) == size
+                assert bytes(records[:256]) == bytes(range(256))[:size] or size < 256
+            assert results[3].cluster_id == "after"
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_unanswered_request_times_out_and_closes_the_connection() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(lambda header, request: None) as broker:
+            node = await connect(broker)
+            with pytest.raises(KafkaError, match="did not answer Metadata within") as late:
+                await node.send(MetadataRequest(), timeout=0.05)
+            assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
+            assert not node.is_open
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_lost_connection_fails_everything_that_is_pending() -> None:
+    def answer(header: RequestHeader, request: Any) -> Any:
+        if request.topics[0].name == "last":
+            raise HangUp
+        return None
+
+    async def scenario() -> None:
+        async with FakeBroker(answer) as broker:
+            node = await connect(broker)
+            pending = [asyncio.create_task(node.send(ask(name))) for name in ("a", "b", "last")]
+            for outcome in await asyncio.gather(*pending, return_exceptions=True):
+                assert isinstance(outcome, KafkaError)
+                assert outcome.code is ErrorCode.NETWORK_EXCEPTION
+            with pytest.raises(KafkaError, match="closed"):
+                await node.send(ask("again"))
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_nobody_listens() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata) as broker:
+            port = broker.port
+        with pytest.raises(KafkaError, match="cannot connect") as refused:
+            await NodeClient.connect("127.0.0.1", port)
+        assert refused.value.code is ErrorCode.NETWORK_EXCEPTION
+
+    asyncio.run(scenario())
+
+
+def test_falls_back_when_the_broker_does_not_know_our_api_versions() -> None:
+    class OldBroker(FakeBroker):
+        def _respond(self, header: RequestHeader, request: Any) -> Any:
+            if header.api_key == ApiKey.API_VERSIONS and header.api_version > 1:
+                self.seen.append((header, request))
+                only = ApiVersionsResponse.ApiVersion(api_key=18, min_version=0, max_version=1)
+                response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[only])
+                return encode_response(18, 0, header.correlation_id, response)
+            return super()._respond(header, request)
+
+    async def scenario() -> None:
+        async with OldBroker(metadata, versions={3: (0, 1), 18: (0, 1)}) as broker:
+            node = await connect(broker)
+            assert [header.api_version for header, _ in broker.seen][-1] == 1
+            assert node.version_of(ApiKey.METADATA) == 1
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("garbage", "reason"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is this a Kafka listener"),
+        ((2).to_bytes(4, "big") + b"ab", "is this a Kafka listener"),
+        (encode_response(16, 0, 999, ListGroupsResponse()), "answered request 999"),
+    ],
+)
+def test_garbage_is_a_clean_error(garbage: bytes, reason: str) -> None:
+    async def scenario() -> None:
+        async with FakeBroker(lambda header, request: garbage) as broker:
+            node = await connect(broker)
+            results = await asyncio.gather(node.send(ask("a")), node.send(ask("b")), return_exceptions=True)
+            assert all(isinstance(result, (ProtocolError, KafkaError)) for result in results)
+            assert any(reason in str(result) for result in results)
+            assert not node.is_open
+            await node.close()
+
+    asyncio.run(scenario())
