@@ -36,8 +36,14 @@ cdef struct Walk:
     int32_t index               # of the record that was being read
 
 
+cdef enum Order:
+    ANY_ORDER = 0               # offset deltas may be anything: what a reader takes
+    RISING = 1                  # they rise and stay within the last one: what compaction leaves
+    SEQUENTIAL = 2              # 0, 1, 2 ...: what a producer sends
+
+
 cdef int walk_records(const uint8_t* start, const uint8_t* end, int32_t count, int64_t base_timestamp,
-                      int32_t last_offset_delta, bint sequential, Walk* walk) noexcept nogil
+                      int32_t last_offset_delta, int order, Walk* walk) noexcept nogil
 
 
 cdef class BatchRun:

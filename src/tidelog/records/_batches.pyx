@@ -114,9 +114,8 @@ cdef inline int walk_fault(Walk* walk, int fault, const uint8_t* at, int64_t exp
 
 
 cdef int walk_records(const uint8_t* start, const uint8_t* end, int32_t count, int64_t base_timestamp,
-                      int32_t last_offset_delta, bint sequential, Walk* walk) noexcept nogil:
-    """Read every record's structure. `sequential`: offset deltas are 0, 1, 2 ... (a fresh batch); otherwise they only
-    rise (a compacted one). The position of the next record hangs on the length alone, so that records overlap in the
+                      int32_t last_offset_delta, int order, Walk* walk) noexcept nogil:
+    """Read every record's structure. The position of the next record hangs on the length alone, so that records overlap in the
     processor's pipeline; that the fields add up to the length is checked beside it."""
     cdef const uint8_t* p = start
     cdef const uint8_t* q
@@ -142,12 +141,13 @@ cdef int walk_records(const uint8_t* start, const uint8_t* end, int32_t count, i
             q = read_varint(q, stop, &delta)
         if q == NULL:
             return walk_fault(walk, BAD_FIELD, stop - length, 6, length)
-        if sequential:
+        if order == SEQUENTIAL:
             if delta != i:
                 return walk_fault(walk, BAD_DELTA, stop - length, i, delta)
-        elif delta <= last or delta > last_offset_delta:
-            return walk_fault(walk, BAD_DELTA, stop - length, last + 1, delta)
-        last = delta
+        elif order == RISING:
+            if delta <= last or delta > last_offset_delta:
+                return walk_fault(walk, BAD_DELTA, stop - length, last + 1, delta)
+            last = delta
         q = skip_bytes(q, stop, &size)
         if q == NULL:
             return walk_fault(walk, BAD_KEY, stop - length, length, size)
@@ -358,8 +358,8 @@ cdef class BatchRun:
         start = <const uint8_t*><const char*>(<bytes>plain)
         cdef const uint8_t* end = start + len(<bytes>plain)
         with nogil:
-            fault = walk_records(start, end, batch.record_count, batch.base_timestamp, batch.last_offset_delta, client,
-                                 &walk)
+            fault = walk_records(start, end, batch.record_count, batch.base_timestamp, batch.last_offset_delta,
+                                 SEQUENTIAL if client else RISING, &walk)
             if not fault:
                 note_walk(batch, &walk)
         if fault:
@@ -523,7 +523,7 @@ cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssiz
                 return BAD_FIELD
             if not batch.attributes & CODEC_MASK:
                 fault = walk_records(p + OVERHEAD, p + batch.size, batch.record_count, batch.base_timestamp,
-                                     batch.last_offset_delta, client, walk)
+                                     batch.last_offset_delta, SEQUENTIAL if client else RISING, walk)
                 if fault:
                     return fault
                 note_walk(batch, walk)
@@ -577,7 +577,12 @@ cdef object batch_fault(BatchRun run, Py_ssize_t index, int fault, Walk* walk, b
     return record_fault(batch, fault, walk, walk.fault_at - run.data, "")
 
 
+def fault_text(int fault, int32_t index, int64_t expected, int64_t found):
+    """A walk's fault in words."""
+    return f"record {index}: {_FAULTS[fault]} (expected {expected}, found {found})"
+
+
 cdef object record_fault(Batch* batch, int fault, Walk* walk, Py_ssize_t position, str unpacked):
-    text = (f"record {walk.index} at{unpacked} byte {position}: {_FAULTS[fault]} (expected {walk.expected}, "
-            f"found {walk.found}; batch at byte {batch.position})")
+    text = (f"{fault_text(fault, walk.index, walk.expected, walk.found)} at{unpacked} byte {position} "
+            f"of the batch at byte {batch.position}")
     return InvalidRecordError(text, ErrorCode.INVALID_RECORD, [(walk.index, text)])

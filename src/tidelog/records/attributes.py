@@ -42,7 +42,7 @@ class Codec(IntEnum):
 
     @classmethod
     def from_name(cls, name: str) -> Codec:
-        """The codec of a `compression.type` value (`none`, `gzip`, ...); `uncompressed` is Kafka's other name of none."""
+        """The codec of a `compression.type` value; Kafka also calls none `uncompressed`."""
         try:
             return cls.NONE if name == "uncompressed" else cls[name.upper()]
         except KeyError:
