@@ -67,6 +67,8 @@ cdef class BatchRun:
     cdef Py_ssize_t scan_c(self, Py_ssize_t start, Py_ssize_t end) except -1
     cdef int check_c(self, Py_ssize_t first, Py_ssize_t stop, bint crc, bint records, bint client) except -1
     cdef int check_compressed(self, Py_ssize_t index, bint client, Py_ssize_t limit) except -1
+    cdef Py_ssize_t screen_c(self, Py_ssize_t first, Py_ssize_t stop, int codec, bint keys, int64_t earliest,
+                             int64_t latest) noexcept nogil
     cdef int64_t stamp_c(self, Py_ssize_t first, Py_ssize_t stop, int64_t first_offset, int32_t leader_epoch,
                          int64_t log_append_time) except? -2
     cdef object view_of(self, Py_ssize_t position, Py_ssize_t size)

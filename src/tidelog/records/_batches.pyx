@@ -366,6 +366,21 @@ cdef class BatchRun:
             raise record_fault(batch, fault, &walk, walk.fault_at - start, " unpacked")
         return 0
 
+    cdef Py_ssize_t screen_c(self, Py_ssize_t first, Py_ssize_t stop, int codec, bint keys, int64_t earliest,
+                             int64_t latest) noexcept nogil:
+        """The first of the checked batches [first, stop) that a topic cannot take as it is, or -1: one with another
+        codec (`codec` -1: any will do), a record without a key where `keys` are needed, or a timestamp outside
+        [earliest, latest] or that claims to be the broker's."""
+        cdef Batch* batch
+        for index in range(first, stop):
+            batch = &self.batches[index]
+            if (batch.magic != 2 or not batch.walked or batch.attributes & LOG_APPEND_TIME_BIT
+                    or (codec >= 0 and codec != batch.attributes & CODEC_MASK)
+                    or (keys and batch.found_null_key >= 0)
+                    or batch.found_min_timestamp < earliest or batch.found_max_timestamp > latest):
+                return index
+        return -1
+
     cdef int64_t stamp_c(self, Py_ssize_t first, Py_ssize_t stop, int64_t first_offset, int32_t leader_epoch,
                          int64_t log_append_time) except? -2:
         """`log_append_time` -1: keep the producer's timestamps, but set right a largest one that is not theirs."""
@@ -429,6 +444,10 @@ cdef class BatchRun:
                 if self.batches[index].magic == 2 and self.batches[index].attributes & CODEC_MASK:
                     self.check_compressed(index, client, DEFAULT_LIMIT if limit is None else limit)
 
+    def screen(self, int codec, bint keys, int64_t earliest, int64_t latest):
+        """The first checked batch that a topic with these rules cannot take as it is, or -1; see `records.validate`."""
+        return self.screen_c(0, self.count, codec, keys, earliest, latest)
+
     def stamp(self, int64_t first_offset, int32_t leader_epoch, *, log_append_time=None, Py_ssize_t first=0, stop=None):
         """Give the batches [first, stop) their offsets, one after the other, and their epoch; return the last offset."""
         cdef Py_ssize_t last = self.count if stop is None else stop
@@ -474,6 +493,16 @@ cdef class BatchRun:
             raise ValueError("the batch's records have not been checked")
         smallest = None if b.found_min_timestamp == INT64_MAX else b.found_min_timestamp
         return smallest, b.found_max_timestamp, b.found_max_index, b.found_null_key
+
+    def largest_timestamp(self):
+        """(the largest timestamp that check found or -1, the index of its first record counted over the run or -1)"""
+        cdef int64_t largest = -1, where = -1, before = 0
+        for index in range(self.count):
+            if self.batches[index].walked and self.batches[index].found_max_timestamp > largest:
+                largest = self.batches[index].found_max_timestamp
+                where = before + self.batches[index].found_max_index
+            before += max(self.batches[index].record_count, 0)
+        return largest, where
 
     def take(self, Py_ssize_t start, Py_ssize_t stop):
         """A run of the batches [start, stop) in the same buffer, with what check found."""

@@ -195,7 +195,7 @@ cdef class BatchWriter:
     def build_empty(self, int64_t last_offset, int64_t timestamp):
         """A batch of no records, as compaction leaves it for a producer whose last sequence must not be forgotten."""
         batch = PyBytes_FromStringAndSize(NULL, OVERHEAD)
-        self.base_timestamp = self.max_timestamp = timestamp
+        self.base_timestamp, self.max_timestamp = -1, timestamp  # no records, no base; as Kafka writes it
         self.attributes &= ~CODEC_MASK
         self.write_header(<uint8_t*>PyBytes_AS_STRING(batch), OVERHEAD, last_offset - self.base_offset)
         return batch

@@ -15,6 +15,7 @@ from tidelog.records._batches import BatchRun
 from tidelog.records._record import Record, read_records
 from tidelog.records.attributes import BATCH_OVERHEAD, MAGIC_V2, BatchHeader, Codec, TimestampType
 from tidelog.records.compression import DEFAULT_LIMIT, decompress
+from tidelog.records.legacy import read_entry
 
 __all__ = ["BatchHeader", "Record", "RecordBatch", "iter_batches"]
 
@@ -115,8 +116,6 @@ class RecordBatch:
     def _read(self, limit: int) -> list[Record]:
         header = self.header
         if header.magic < MAGIC_V2:
-            from tidelog.records.legacy import read_entry
-
             return read_entry(self.raw, limit=limit)
         payload: memoryview | bytes = self.raw[BATCH_OVERHEAD:]
         if header.is_compressed:

@@ -8,6 +8,7 @@ from typing import Protocol
 from tidelog.common.types import NO_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from tidelog.records._builder import BatchWriter
 from tidelog.records.attributes import CONTROL_BIT, MAGIC_V2, TRANSACTIONAL_BIT, Codec, TimestampType
+from tidelog.records.legacy import MessageSetWriter
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -55,7 +56,12 @@ class BatchBuilder:
     ) -> None:
         if (timestamp_type == TimestampType.LOG_APPEND_TIME) != (log_append_time is not None):
             raise ValueError("log_append_time goes with TimestampType.LOG_APPEND_TIME, and only with it")
-        if magic == MAGIC_V2:
+        self._writer: BatchWriter | MessageSetWriter
+        if magic < MAGIC_V2:
+            if producer_id >= 0 or transactional or control or delete_horizon is not None:
+                raise ValueError(f"magic {magic} has no producers, transactions, control batches or delete horizons")
+            self._writer = MessageSetWriter(magic, codec, level, base_offset, log_append_time)
+        else:
             self._writer = BatchWriter(
                 attributes=codec | (TRANSACTIONAL_BIT if transactional else 0) | (CONTROL_BIT if control else 0),
                 level=level,
@@ -67,8 +73,6 @@ class BatchBuilder:
                 log_append_time=log_append_time,
                 delete_horizon=delete_horizon,
             )
-        else:
-            raise ValueError(f"magic {magic}: expected 2")
         self.append = self._writer.append
 
     @property
@@ -91,8 +95,12 @@ class BatchBuilder:
 
     def build(self, *, last_offset: int | None = None) -> bytes:
         """The batch. `last_offset` keeps that of the batch that this one replaces when its last records are gone."""
-        return self._writer.build(last_offset)
+        if isinstance(self._writer, BatchWriter):
+            return self._writer.build(last_offset)
+        return self._writer.build()
 
     def build_empty(self, *, last_offset: int, timestamp: int) -> bytes:
-        """A header without records, as compaction keeps it for a producer's last sequence."""
+        """A header without records, as compaction keeps it for a producer's last sequence (magic 2 only)."""
+        if not isinstance(self._writer, BatchWriter):
+            raise ValueError("only magic 2 has batches without records")
         return self._writer.build_empty(last_offset, timestamp)
