@@ -1,0 +1,14 @@
+"""Who leads what, and what exists: the control plane.
+
+    images.py           plain data: a partition's state, a topic, a broker
+    names.py            which topic names are allowed
+    placement.py        replica assignment: even over brokers and racks; checks of manual ones (pure)
+    election.py         who leads: the rules as a table of pure functions
+    topic_plans.py      CreateTopics, CreatePartitions, DeleteTopics checked and turned into store operations (pure)
+    loading.py          the store's tree → images
+    controller.py       `Controller`: the single owner of change: checks, store, then images and replicas
+    producer_ids.py     blocks of producer ids
+
+The order of every change is the same: decide (pure), write to the store (durable), apply to the metadata cache and the
+replicas, answer. What is not in the store has not happened.
+"""

@@ -1,0 +1,341 @@
+"""The controller: the one that changes the cluster's state, one change at a time.
+
+Each method follows the same order: decide (pure functions beside this module), write to the store, then apply to the
+metadata cache and the replicas, then return. The lock makes changes follow one another; reads never wait for it.
+
+A broker on the embedded store is always the controller. With a shared store it would be whoever made the ephemeral
+`/controller` node; every write is already guarded by versions, so that two who think they lead cannot both succeed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from tidelog.broker import config as keys
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.controller import topic_plans as plans
+from tidelog.broker.controller.election import Reason, elect
+from tidelog.broker.controller.images import PartitionState, TopicImage
+from tidelog.broker.controller.internal_topics import internal_topic
+from tidelog.broker.controller.loading import load_configs, load_topics
+from tidelog.broker.controller.names import METADATA_LOG_TOPIC
+from tidelog.broker.controller.producer_ids import allocate_block
+from tidelog.broker.controller.topic_plans import NewTopic, TopicPlan
+from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.store import paths, znodes
+from tidelog.broker.store.api import Create, Delete, Operation, SetData, Stat, Store, ensure_path
+from tidelog.broker.store.errors import BadVersionError, NodeExistsError
+from tidelog.broker.store.znodes import ProducerIdBlock
+from tidelog.broker.topic_configs import TopicConfigs
+from tidelog.common.clock import Clock
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.rng import Rng
+from tidelog.common.types import TopicPartition
+from tidelog.log.config import LogConfig, check_topic_config
+
+
+class Propagation(Protocol):
+    """Makes what was decided true on the brokers that hold the replicas."""
+
+    async def lead_and_follow(self, states: Sequence[PartitionState]) -> None: ...
+    async def delete_replicas(self, partitions: Sequence[TopicPartition]) -> None: ...
+    def update_config(self, topic: str, config: LogConfig) -> None: ...
+
+
+class Controller:
+    def __init__(
+        self,
+        *,
+        node_id: int,
+        store: Store,
+        config: BrokerConfig,
+        metadata: MetadataCache,
+        topic_configs: TopicConfigs,
+        propagation: Propagation,
+        clock: Clock,
+        rng: Rng,
+    ) -> None:
+        self._node_id = node_id
+        self._store = store
+        self._config = config
+        self._metadata = metadata
+        self._topic_configs = topic_configs
+        self._propagation = propagation
+        self._clock = clock
+        self._rng = rng
+        self._lock = asyncio.Lock()
+        self._creating: dict[str, asyncio.Task[None]] = {}
+        self.epoch = 0
+
+    # -- taking office -----------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Become the controller: take the node, count the epoch, read the tree, elect where a leader is missing."""
+        await self._take_office()
+        loaded = await load_topics(self._store, self._rng, self.epoch)
+        for topic, overrides in (await load_configs(self._store, paths.TOPIC_CONFIGS)).items():
+            self._topic_configs.set(topic, overrides)
+        if loaded.repairs:
+            await self._store.multi(loaded.repairs)
+        doomed = set(await self._store.children(paths.DELETE_TOPICS))
+        images = {image.name: image for image in loaded.images}
+        self._metadata.apply(image for name, image in images.items() if name not in doomed)
+        await self._elect_missing([image for name, image in images.items() if name not in doomed])
+        hosted = [s for i in self._metadata.topics.values() for s in i.partitions if self._node_id in s.replicas]
+        await self._propagation.lead_and_follow(hosted)
+        for name in sorted(doomed):
+            await self._finish_deletion(name, images.get(name))
+
+    async def _take_office(self) -> None:
+        data = znodes.encode_controller(self._node_id, self._clock.time_ms())
+        found = await self._store.exists(paths.CONTROLLER_EPOCH)
+        if found is None:
+            await self._store.create(paths.CONTROLLER_EPOCH, b"0")
+        text, stat = await self._store.get(paths.CONTROLLER_EPOCH)
+        self.epoch = int(text) + 1
+        await self._store.multi(
+            [
+                Create(paths.CONTROLLER, data, ephemeral=True),
+                SetData(paths.CONTROLLER_EPOCH, str(self.epoch).encode(), stat.version),
+            ]
+        )
+        self._metadata.controller_id = self._node_id
+        self._metadata.controller_epoch = self.epoch
+
+    async def _elect_missing(self, images: Sequence[TopicImage]) -> None:
+        """Elect where nobody leads or the leader is not alive, and write the outcome."""
+        alive = self._metadata.brokers
+        changed: list[PartitionState] = []
+        for image in images:
+            for state in image.partitions:
+                if state.leader_epoch < 0:
+                    changed.append(elect(state, Reason.NEW, alive, self.epoch)._replace(leader_epoch=0, is_new=True))
+                elif state.leader not in alive:
+                    unclean = self._topic_configs.log_config(image.name).unclean_leader_election_enable
+                    reason = Reason.UNCLEAN if unclean else Reason.OFFLINE
+                    after = elect(state, reason, alive, self.epoch)
+                    if after is not state:
+                        changed.append(after)
+        await self._write_states(changed)
+
+    # -- topics ------------------------------------------------------------------------------------------------------
+
+    async def create_topics(
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> list[TopicPlan | KafkaError]:
+        """Create what can be created; the answer to each topic, in their order."""
+        async with self._lock:
+            outcomes = self._plan(topics)
+            made = [outcome for outcome in outcomes if isinstance(outcome, TopicPlan)]
+            if made and not validate_only:
+                await self._carry_out(made)
+            return outcomes
+
+    def _plan(self, topics: Sequence[NewTopic]) -> list[TopicPlan | KafkaError]:
+        outcomes: list[TopicPlan | KafkaError] = []
+        cluster = self._cluster()
+        planned: list[str] = []
+        for topic in topics:
+            try:
+                if topic.name == METADATA_LOG_TOPIC:
+                    text = f"Creation of internal topic {METADATA_LOG_TOPIC} is prohibited."
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+                known = cluster._replace(topics=[*cluster.topics, *planned]) if planned else cluster
+                plan = plans.plan_topic(topic, known, self._rng)
+                check_topic_config(plan.configs, self._topic_configs.broker_defaults())
+                planned.append(topic.name)
+                outcomes.append(plan)
+            except KafkaError as error:
+                outcomes.append(error)
+        return outcomes
+
+    async def _carry_out(self, made: Sequence[TopicPlan]) -> None:
+        operations = [operation for plan in made for operation in plans.create_operations(plan)]
+        try:
+            await self._store.multi(operations)
+        except NodeExistsError as error:
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"{error.path} exists already in the store.") from error
+        for plan in made:
+            self._topic_configs.set(plan.image.name, plan.configs)
+        await self._propagation.lead_and_follow([state for plan in made for state in plan.image.partitions])
+        self._metadata.apply(_settled(plan.image) for plan in made)
+
+    async def ensure_topic(self, name: str) -> None:
+        """Create a topic that somebody asked for in passing; callers that ask at the same time share the work."""
+        if name in self._metadata.topics:
+            return
+        task = self._creating.get(name)
+        if task is None:
+            task = asyncio.ensure_future(self._ensure(name))
+            self._creating[name] = task
+            task.add_done_callback(lambda done: self._creating.pop(name, None))
+        await asyncio.shield(task)
+
+    async def _ensure(self, name: str) -> None:
+        wanted = internal_topic(name, self._config, len(self._metadata.brokers)) or NewTopic(name)
+        outcome = (await self.create_topics([wanted]))[0]
+        if isinstance(outcome, KafkaError) and outcome.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise outcome
+
+    async def delete_topics(self, names: Sequence[str]) -> None:
+        """Delete topics that exist. Once this returns they are gone from the store and from the log directories."""
+        async with self._lock:
+            images = [self._metadata.topics[name] for name in names if name in self._metadata.topics]
+            if not images:
+                return
+            await self._store.multi([Create(paths.delete_topic(image.name)) for image in images])
+            self._metadata.apply(deleted=[image.name for image in images])
+            for image in images:
+                await self._finish_deletion(image.name, image)
+
+    async def _finish_deletion(self, name: str, image: TopicImage | None) -> None:
+        operations: list[Operation] = [Delete(paths.delete_topic(name))]
+        if image is not None:
+            await self._propagation.delete_replicas([state.tp for state in image.partitions])
+            has_config = await self._store.exists(paths.topic_config(name)) is not None
+            operations += plans.delete_operations(image, has_config=has_config)
+        await self._store.multi(operations)
+        self._topic_configs.forget(name)
+
+    async def create_partitions(
+        self,
+        name: str,
+        count: int,
+        assignments: Sequence[Sequence[int]] | None,
+        *,
+        validate_only: bool = False,
+    ) -> None:
+        async with self._lock:
+            image = self._metadata.topics.get(name)
+            if image is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            after = plans.plan_more_partitions(image, count, assignments, self._cluster(), self._rng)
+            if validate_only:
+                return
+            before = len(image.partitions)
+            await self._store.multi(plans.more_partitions_operations(after, before))
+            await self._propagation.lead_and_follow(after.partitions[before:])
+            self._metadata.apply([_settled(after)])
+
+    async def set_topic_config(self, topic: str, overrides: Mapping[str, str]) -> None:
+        """Replace what is set for a topic (already checked), at once and durably."""
+        async with self._lock:
+            await self._put_config(paths.topic_config(topic), overrides, f"topics/{topic}")
+            self._topic_configs.set(topic, overrides)
+            self._topic_configs.unguard(topic)
+            self._propagation.update_config(topic, self._topic_configs.log_config(topic))
+
+    # -- leaders and in-sync replicas --------------------------------------------------------------------------------
+
+    async def alter_isr(
+        self, tp: TopicPartition, *, leader_epoch: int, isr: tuple[int, ...], partition_epoch: int
+    ) -> PartitionState:
+        """The leader's wish to change its in-sync set: compared with the store, and set."""
+        async with self._lock:
+            state = self._metadata.partition(tp)
+            if state is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            if leader_epoch != state.leader_epoch:
+                raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
+            if partition_epoch != state.partition_epoch:
+                raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION)
+            if not isr or not set(isr) <= set(state.replicas):
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{isr} is no subset of the replicas {state.replicas}")
+            await self._write_states([state._replace(isr=isr, controller_epoch=self.epoch, is_new=False)])
+            after = self._metadata.partition(tp)
+            assert after is not None
+            return after
+
+    async def elect_leaders(
+        self, partitions: Sequence[TopicPartition], reason: Reason
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Elect; the answer to each partition."""
+        async with self._lock:
+            outcome: dict[TopicPartition, ErrorCode] = {}
+            changed: list[PartitionState] = []
+            for tp in partitions:
+                state = self._metadata.partition(tp)
+                if state is None:
+                    outcome[tp] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    continue
+                settled = state.leader == state.replicas[0] if reason is Reason.PREFERRED else state.has_leader
+                if settled:
+                    outcome[tp] = ErrorCode.ELECTION_NOT_NEEDED
+                    continue
+                after = elect(state, reason, self._metadata.brokers, self.epoch)
+                if after is state:
+                    preferred = reason is Reason.PREFERRED
+                    outcome[tp] = (
+                        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+                        if preferred
+                        else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+                    )
+                    continue
+                outcome[tp] = ErrorCode.NONE
+                changed.append(after)
+            await self._write_states(changed)
+            await self._propagation.lead_and_follow([s for s in changed if self._node_id in s.replicas])
+            return outcome
+
+    async def _write_states(self, states: Sequence[PartitionState]) -> None:
+        """Write partition states with compare and set, and put them into the metadata cache."""
+        if not states:
+            return
+        operations: list[Operation] = []
+        for state in states:
+            path = paths.partition_state(state.topic, state.partition)
+            encoded = znodes.encode_state(plans.state_node(state))
+            if state.is_new:
+                await ensure_path(self._store, paths.partition(state.topic, state.partition))
+                operations.append(Create(path, encoded))
+            else:
+                operations.append(SetData(path, encoded, state.partition_epoch))
+        try:
+            results = await self._store.multi(operations)
+        except BadVersionError as error:
+            raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, str(error)) from error
+        images: dict[str, TopicImage] = {}
+        for state, result in zip(states, results, strict=True):
+            epoch = result.version if isinstance(result, Stat) else 0
+            image = images.get(state.topic) or self._metadata.topics[state.topic]
+            partitions = list(image.partitions)
+            partitions[state.partition] = state._replace(partition_epoch=epoch, is_new=False)
+            images[state.topic] = image._replace(partitions=partitions)
+        self._metadata.apply(images.values())
+
+    # -- the rest ----------------------------------------------------------------------------------------------------
+
+    async def allocate_producer_ids(self) -> ProducerIdBlock:
+        return await allocate_block(self._store, self._node_id)
+
+    async def put_config(self, path: str, values: Mapping[str, str], change: str, done: Callable[[], None]) -> None:
+        """Replace the config node of any entity, tell of it, then let `done` apply it here."""
+        async with self._lock:
+            await self._put_config(path, values, change)
+            done()
+
+    async def _put_config(self, path: str, values: Mapping[str, str], change: str) -> None:
+        data = znodes.encode_config(values)
+        exists = await self._store.exists(path) is not None
+        notes = await self._store.children(paths.CONFIG_CHANGES)
+        operations: list[Operation] = [Delete(f"{paths.CONFIG_CHANGES}/{name}") for name in notes[:-10]]
+        operations.append(SetData(path, data) if exists else Create(path, data))
+        note = znodes.encode_config_change(change)
+        operations.append(Create(f"{paths.CONFIG_CHANGES}/config_change_", note, sequential=True))
+        await self._store.multi(operations)
+
+    def _cluster(self) -> plans.Cluster:
+        return plans.Cluster(
+            self._metadata.topics,
+            self._metadata.brokers,
+            self.epoch,
+            self._config[keys.NUM_PARTITIONS],
+            self._config[keys.DEFAULT_REPLICATION_FACTOR],
+        )
+
+
+def _settled(image: TopicImage) -> TopicImage:
+    """The image once its new partitions have been made."""
+    return image._replace(partitions=[state._replace(is_new=False) for state in image.partitions])

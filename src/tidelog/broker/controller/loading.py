@@ -1,0 +1,84 @@
+"""The store's tree, read into images: what a controller does first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidelog.broker.controller.images import PartitionState, TopicImage
+from tidelog.broker.store import paths
+from tidelog.broker.store.api import Operation, SetData, Stat, Store
+from tidelog.broker.store.znodes import TopicNode, decode_config, decode_state, decode_topic, encode_topic
+from tidelog.common.rng import Rng
+from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
+from tidelog.common.uuids import ZERO_UUID, random_uuid
+
+
+class LoadedTopics(NamedTuple):
+    images: list[TopicImage]
+    #: Partitions that have no state node yet: they were assigned, and never led.
+    stateless: list[PartitionState]
+    #: Topics that got an id now (older clusters had none): to be written.
+    repairs: list[Operation]
+
+
+async def load_topics(store: Store, rng: Rng, controller_epoch: int) -> LoadedTopics:
+    names = await store.children(paths.TOPICS)
+    loaded = LoadedTopics([], [], [])
+    nodes: dict[str, TopicNode] = {}
+    for name, found in zip(names, await store.get_many([paths.topic(name) for name in names]), strict=True):
+        if found is None:
+            continue
+        node = decode_topic(paths.topic(name), found[0])
+        if node.topic_id == ZERO_UUID:
+            node = node._replace(topic_id=random_uuid(rng))
+            loaded.repairs.append(SetData(paths.topic(name), encode_topic(node), found[1].version))
+        nodes[name] = node
+    wanted = [(name, index) for name, node in nodes.items() for index in node.assignment]
+    states = await store.get_many([paths.partition_state(name, index) for name, index in wanted])
+    partitions: dict[str, list[PartitionState]] = {name: [] for name in nodes}
+    for (name, index), item in zip(wanted, states, strict=True):
+        state = _partition(name, index, nodes[name], item, controller_epoch)
+        partitions[name].append(state)
+        if item is None:
+            loaded.stateless.append(state)
+    for name, node in nodes.items():
+        partitions[name].sort(key=lambda state: state.partition)
+        loaded.images.append(TopicImage(name, node.topic_id, partitions[name], name in INTERNAL_TOPICS))
+    return loaded
+
+
+async def load_configs(store: Store, root: str) -> dict[str, dict[str, str]]:
+    """The configs of every entity right below a node, by the entity's name."""
+    names = await store.children(root)
+    found = await store.get_many([f"{root}/{name}" for name in names])
+    return {
+        name: decode_config(f"{root}/{name}", item[0])
+        for name, item in zip(names, found, strict=True)
+        if item is not None
+    }
+
+
+def _partition(
+    name: str, index: int, node: TopicNode, item: tuple[bytes, Stat] | None, controller_epoch: int
+) -> PartitionState:
+    adding, removing = node.adding.get(index, ()), node.removing.get(index, ())
+    replicas = node.assignment[index]
+    if item is None:
+        return PartitionState(
+            name, index, node.topic_id, NO_NODE, -1, (), replicas, controller_epoch, 0, adding, removing, is_new=True
+        )
+    data, stat = item
+    state = decode_state(paths.partition_state(name, index), data)
+    return PartitionState(
+        name,
+        index,
+        node.topic_id,
+        state.leader,
+        state.leader_epoch,
+        state.isr,
+        replicas,
+        state.controller_epoch,
+        stat.version,
+        adding,
+        removing,
+    )

@@ -1,0 +1,56 @@
+"""Producer ids: given out one by one from blocks of a thousand, each of which the store gives to one broker only."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tidelog.broker.store import paths
+from tidelog.broker.store.api import Store
+from tidelog.broker.store.errors import BadVersionError
+from tidelog.broker.store.znodes import (
+    PRODUCER_ID_BLOCK_SIZE,
+    ProducerIdBlock,
+    decode_producer_id_block,
+    encode_producer_id_block,
+)
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import MAX_INT64
+
+
+async def allocate_block(store: Store, node_id: int, *, at_least: int = 0) -> ProducerIdBlock:
+    """Take the next block, beginning at `at_least` or later. Compare and set: two brokers never get the same."""
+    while True:
+        data, stat = await store.get(paths.PRODUCER_ID_BLOCK)
+        last = decode_producer_id_block(paths.PRODUCER_ID_BLOCK, data)
+        first = max(0 if last is None else last.first + last.size, at_least)
+        if first > MAX_INT64 - PRODUCER_ID_BLOCK_SIZE:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Exhausted all producer ids")
+        block = ProducerIdBlock(first, PRODUCER_ID_BLOCK_SIZE)
+        try:
+            await store.set(paths.PRODUCER_ID_BLOCK, encode_producer_id_block(block, node_id), stat.version)
+        except BadVersionError:
+            continue
+        return block
+
+
+class ProducerIds:
+    """This broker's supply."""
+
+    def __init__(self, store: Store, node_id: int) -> None:
+        self._store = store
+        self._node_id = node_id
+        self._next = 0
+        self._end = 0
+        self._refill = asyncio.Lock()
+        #: No id below this is given out: what an adopted directory has seen already.
+        self.floor = 0
+
+    async def next(self) -> int:
+        while self._next >= self._end:
+            async with self._refill:
+                if self._next >= self._end:
+                    block = await allocate_block(self._store, self._node_id, at_least=self.floor)
+                    self._next, self._end = block.first, block.first + block.size
+        producer_id = self._next
+        self._next += 1
+        return producer_id

@@ -1,0 +1,222 @@
+"""CreateTopics, CreatePartitions and DeleteTopics, decided: what is asked → what will be, or the error of Kafka.
+
+Pure: a plan is the topic's image as it will be, its configs, and the store operations that make it so. Carrying it out
+is the controller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tidelog.broker.controller.election import Reason, elect
+from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
+from tidelog.broker.controller.names import check_collision, check_topic_name
+from tidelog.broker.controller.placement import check_assignment, place_replicas
+from tidelog.broker.store import paths
+from tidelog.broker.store.api import Create, Delete, Operation, SetData
+from tidelog.broker.store.znodes import StateNode, TopicNode, encode_config, encode_state, encode_topic
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.rng import Rng
+from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
+from tidelog.common.uuids import random_uuid
+
+#: The most partitions that one request may make: what a store can write as one.
+MAX_PARTITIONS_PER_BATCH = 10_000
+
+
+@dataclass(frozen=True)
+class NewTopic:
+    """A topic as asked for; -1 stands for the broker's default."""
+
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    assignments: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    configs: Mapping[str, str | None] = field(default_factory=dict)
+    duplicate_assignments: tuple[int, ...] = ()
+
+
+class TopicPlan(NamedTuple):
+    image: TopicImage
+    configs: dict[str, str]
+
+    @property
+    def replication_factor(self) -> int:
+        return len(self.image.partitions[0].replicas)
+
+
+class Cluster(NamedTuple):
+    """What planning needs to know."""
+
+    topics: Collection[str]
+    brokers: Mapping[int, BrokerImage]
+    controller_epoch: int
+    default_partitions: int
+    default_replication_factor: int
+
+
+def plan_topic(new: NewTopic, cluster: Cluster, rng: Rng) -> TopicPlan:
+    """Check a new topic (its configs excepted) and place it; raises KafkaError."""
+    check_topic_name(new.name)
+    if new.name in cluster.topics:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{new.name}' already exists.")
+    check_collision(new.name, cluster.topics)
+    missing = [name for name, value in new.configs.items() if value is None]
+    if missing:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(sorted(missing))}"
+        )
+    replicas = _manual(new, cluster) if new.assignments else _placed(new, cluster, rng)
+    topic_id = random_uuid(rng)
+    image = TopicImage(
+        new.name, topic_id, new_partitions(new.name, topic_id, 0, replicas, cluster), new.name in INTERNAL_TOPICS
+    )
+    return TopicPlan(image, {name: value for name, value in new.configs.items() if value is not None})
+
+
+def new_partitions(
+    topic: str, topic_id: bytes, first: int, replicas: Sequence[tuple[int, ...]], cluster: Cluster
+) -> list[PartitionState]:
+    """States of new partitions: everybody alive is in sync with an empty log."""
+    states = []
+    for index, nodes in enumerate(replicas, first):
+        blank = PartitionState(topic, index, topic_id, NO_NODE, -1, (), nodes, cluster.controller_epoch, is_new=True)
+        states.append(
+            elect(blank, Reason.NEW, cluster.brokers, cluster.controller_epoch)._replace(is_new=True, leader_epoch=0)
+        )
+    return states
+
+
+def _manual(new: NewTopic, cluster: Cluster) -> list[tuple[int, ...]]:
+    if new.replication_factor != -1:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but replication factor was not set to -1.",
+        )
+    if new.partitions != -1:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but numPartitions was not set to -1.",
+        )
+    if new.duplicate_assignments:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"Found multiple manual partition assignments for partition {new.duplicate_assignments[0]}",
+        )
+    expected: int | None = None
+    for replicas in new.assignments.values():
+        check_assignment(replicas, cluster.brokers, expected)
+        expected = len(replicas)
+    if sorted(new.assignments) != list(range(len(new.assignments))):
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
+        )
+    return [tuple(new.assignments[index]) for index in range(len(new.assignments))]
+
+
+def _placed(new: NewTopic, cluster: Cluster, rng: Rng) -> list[tuple[int, ...]]:
+    if new.replication_factor < -1 or new.replication_factor == 0:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if new.partitions < -1 or new.partitions == 0:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+    count = cluster.default_partitions if new.partitions == -1 else new.partitions
+    factor = cluster.default_replication_factor if new.replication_factor == -1 else new.replication_factor
+    if count > MAX_PARTITIONS_PER_BATCH:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION,
+            f"Excessively large number of partitions per request: at most {MAX_PARTITIONS_PER_BATCH}.",
+        )
+    return place_replicas(count, factor, list(cluster.brokers.values()), rng)
+
+
+def plan_more_partitions(
+    image: TopicImage, count: int, assignments: Sequence[Sequence[int]] | None, cluster: Cluster, rng: Rng
+) -> TopicImage:
+    """The topic with `count` partitions in all; raises KafkaError."""
+    have = len(image.partitions)
+    if count == have:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
+    if count < have:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {image.name} currently has {have} partition(s); {count} would not be an increase.",
+        )
+    additional = count - have
+    if additional > MAX_PARTITIONS_PER_BATCH:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION,
+            f"Excessively large number of partitions per request: at most {MAX_PARTITIONS_PER_BATCH}.",
+        )
+    factor = len(image.partitions[0].replicas)
+    if assignments is None:
+        replicas = place_replicas(additional, factor, list(cluster.brokers.values()), rng, have)
+    else:
+        if len(assignments) != additional:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {additional} additional partition(s), but only {len(assignments)} assignment(s) "
+                "were specified.",
+            )
+        for nodes in assignments:
+            check_assignment(nodes, cluster.brokers, factor)
+        replicas = [tuple(nodes) for nodes in assignments]
+    states = new_partitions(image.name, image.topic_id, have, replicas, cluster)
+    return image._replace(partitions=image.partitions + states)
+
+
+# -- store operations ------------------------------------------------------------------------------------------------
+
+
+def topic_node(image: TopicImage) -> TopicNode:
+    return TopicNode(
+        image.topic_id,
+        {state.partition: state.replicas for state in image.partitions},
+        {state.partition: state.adding for state in image.partitions if state.adding},
+        {state.partition: state.removing for state in image.partitions if state.removing},
+    )
+
+
+def state_node(state: PartitionState) -> StateNode:
+    return StateNode(state.leader, state.leader_epoch, state.isr, state.controller_epoch)
+
+
+def create_operations(plan: TopicPlan) -> list[Operation]:
+    image = plan.image
+    return [
+        Create(paths.topic_config(image.name), encode_config(plan.configs)),
+        Create(paths.topic(image.name), encode_topic(topic_node(image))),
+        Create(paths.partitions(image.name)),
+        *_partition_operations(image.partitions),
+    ]
+
+
+def more_partitions_operations(image: TopicImage, before: int) -> list[Operation]:
+    return [
+        SetData(paths.topic(image.name), encode_topic(topic_node(image))),
+        *_partition_operations(image.partitions[before:]),
+    ]
+
+
+def delete_operations(image: TopicImage, *, has_config: bool) -> list[Operation]:
+    """Everything that the store knows of a topic, children first."""
+    operations: list[Operation] = []
+    for state in image.partitions:
+        operations.append(Delete(paths.partition_state(image.name, state.partition)))
+        operations.append(Delete(paths.partition(image.name, state.partition)))
+    operations += [Delete(paths.partitions(image.name)), Delete(paths.topic(image.name))]
+    if has_config:
+        operations.append(Delete(paths.topic_config(image.name)))
+    return operations
+
+
+def _partition_operations(states: Sequence[PartitionState]) -> list[Operation]:
+    operations: list[Operation] = []
+    for state in states:
+        operations.append(Create(paths.partition(state.topic, state.partition)))
+        operations.append(Create(paths.partition_state(state.topic, state.partition), encode_state(state_node(state))))
+    return operations
