@@ -1,0 +1,53 @@
+"""The sparse indexes, for compiled callers; `_index.pyx` explains them."""
+
+from cpython.buffer cimport Py_buffer
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from tidelog.log._handles cimport Handle
+
+
+cdef class SparseIndex(Handle):
+    cdef readonly object home
+    cdef readonly int64_t base_offset
+    cdef readonly int64_t max_size
+    cdef readonly str suffix
+    cdef readonly str kind
+    cdef object mapped
+    cdef Py_buffer view
+    cdef uint8_t* data
+    cdef int64_t length          # of the map
+    cdef int32_t width           # of an entry
+    cdef int32_t warm            # entries of the warm section
+    cdef int64_t count           # entries in use; -1 while not known (never opened)
+
+    cdef int attach(self, object mapped) except -1
+    cdef int known(self) except -1
+    cdef int ready(self) except -1
+    cdef int room(self) except -1
+    cdef int64_t max_entries(self) noexcept
+    cdef int64_t key_at(self, int64_t slot) noexcept
+    cdef int64_t offset_at(self, int64_t slot) noexcept
+    cdef int64_t floor_slot(self, int64_t target, bint by_offset) noexcept
+    cdef int cut(self, int64_t count) except -1
+
+
+cdef class OffsetIndex(SparseIndex):
+    cdef int64_t position_at(self, int64_t slot) noexcept
+    cdef int64_t position_floor(self, int64_t offset) except -1
+    cdef int add(self, int64_t offset, int64_t position) except -1
+
+
+cdef class TimeIndex(SparseIndex):
+    cdef int maybe_add(self, int64_t timestamp, int64_t offset, bint forced) except -1
+
+
+cdef class IndexWriter:
+    cdef readonly OffsetIndex offsets
+    cdef readonly TimeIndex times
+    cdef public int64_t interval
+    cdef public int64_t since_last_entry
+    cdef int64_t last_indexed_position
+    cdef public int64_t max_timestamp
+    cdef public int64_t offset_of_max_timestamp
+
+    cdef int add_entries(self, int64_t last_offset, int64_t position) except -1

@@ -1,0 +1,3 @@
+from tidelog.common.fs import Buffer
+
+def seek(buffer: Buffer, target: int, available: int) -> tuple[bool, int, int, int, int]: ...

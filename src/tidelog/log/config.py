@@ -1,0 +1,151 @@
+"""`LogConfig`: a topic's configuration in the typed form that a partition log works with.
+
+The keys themselves are declared in `topic_keys.py`. A topic's own settings lie over the broker's (`log.*`), which lie
+over the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from tidelog.common.config import ConfigError, Key
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.rng import Rng
+from tidelog.log.topic_keys import MIN_COMPACTION_LAG_MS, TOPIC_KEYS
+
+__all__ = ["TOPIC_KEYS", "LogConfig", "check_topic_config", "synonym_factor"]
+
+#: What a synonym's value is multiplied with to become milliseconds.
+_UNITS = {".hours": 3_600_000, ".minutes": 60_000}
+
+
+@dataclass(frozen=True)
+class LogConfig:
+    """A topic's configuration, parsed: one attribute per key, dots as underscores.
+
+    Make it by `from_topic`. `overrides` names the keys that the topic itself set.
+    """
+
+    segment_bytes: int
+    segment_ms: int
+    segment_jitter_ms: int
+    segment_index_bytes: int
+    flush_messages: int
+    flush_ms: int
+    retention_bytes: int
+    retention_ms: int
+    max_message_bytes: int
+    index_interval_bytes: int
+    delete_retention_ms: int
+    min_compaction_lag_ms: int
+    max_compaction_lag_ms: int
+    file_delete_delay_ms: int
+    min_cleanable_dirty_ratio: float
+    cleanup_policy: frozenset[str]
+    unclean_leader_election_enable: bool
+    min_insync_replicas: int
+    compression_type: str
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_zstd_level: int
+    preallocate: bool
+    message_timestamp_type: str
+    message_timestamp_before_max_ms: int
+    message_timestamp_after_max_ms: int
+    leader_replication_throttled_replicas: tuple[str, ...]
+    follower_replication_throttled_replicas: tuple[str, ...]
+    remote_storage_enable: bool
+    local_retention_ms: int
+    local_retention_bytes: int
+    remote_log_copy_disable: bool
+    remote_log_delete_on_disable: bool
+    message_format_version: str
+    message_timestamp_difference_max_ms: int
+    message_downconversion_enable: bool
+    internal_segment_bytes: int | None
+    overrides: frozenset[str]
+
+    @classmethod
+    def from_topic(
+        cls, overrides: Mapping[str, object] | None = None, broker_defaults: Mapping[str, object] | None = None
+    ) -> LogConfig:
+        """The topic's own settings over the broker's (`log.*` keys) over the defaults; raises on a bad value."""
+        own = TOPIC_KEYS.parse(overrides or {})
+        values: dict[str, Any] = {}
+        for key in TOPIC_KEYS:
+            if key.name in own.explicit:
+                value = own[key]
+            else:
+                value = _from_broker(key, broker_defaults or {})
+            values[key.name.replace(".", "_")] = value
+        values["cleanup_policy"] = frozenset(values["cleanup_policy"])
+        for name in ("leader_replication_throttled_replicas", "follower_replication_throttled_replicas"):
+            values[name] = tuple(values[name])
+        if values["min_compaction_lag_ms"] > values["max_compaction_lag_ms"]:
+            raise ConfigError(
+                MIN_COMPACTION_LAG_MS.name,
+                values["min_compaction_lag_ms"],
+                f"Value must not exceed max.compaction.lag.ms ({values['max_compaction_lag_ms']})",
+            )
+        return cls(**values, overrides=own.explicit)
+
+    @property
+    def compact(self) -> bool:
+        return "compact" in self.cleanup_policy
+
+    @property
+    def delete(self) -> bool:
+        return "delete" in self.cleanup_policy
+
+    @cached_property
+    def segment_size(self) -> int:
+        """The size at which a segment is full."""
+        return self.segment_bytes if self.internal_segment_bytes is None else self.internal_segment_bytes
+
+    @cached_property
+    def max_segment_ms(self) -> int:
+        """The age at which a segment is rolled: a compacted topic's data must become compactable in time."""
+        return min(self.max_compaction_lag_ms, self.segment_ms) if self.compact else self.segment_ms
+
+    @cached_property
+    def log_append_time(self) -> bool:
+        return self.message_timestamp_type == "LogAppendTime"
+
+    def random_jitter_ms(self, rng: Rng) -> int:
+        """How much earlier than `segment.ms` one segment rolls."""
+        if self.segment_jitter_ms == 0:
+            return 0
+        return rng.getrandbits(31) % min(self.segment_jitter_ms, self.segment_ms)
+
+
+def check_topic_config(overrides: Mapping[str, str], broker_defaults: Mapping[str, object] | None = None) -> LogConfig:
+    """What CreateTopics and AlterConfigs check: every name is known and every value allowed."""
+    for name in overrides:
+        if name not in TOPIC_KEYS:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+    return LogConfig.from_topic(overrides, broker_defaults)
+
+
+def synonym_factor(name: str) -> int:
+    """By what a broker key's value is multiplied to give the topic key's (hours and minutes to milliseconds)."""
+    return next((factor for ending, factor in _UNITS.items() if name.endswith(ending)), 1)
+
+
+def _from_broker(key: Key[Any], broker: Mapping[str, object]) -> Any:
+    for name in key.synonyms:
+        value = broker.get(name)
+        if value is None:
+            continue
+        factor = synonym_factor(name)
+        if factor == 1:
+            return Key(name, key.type, key.default).parse(value)
+        hours = int(str(value))
+        return hours * factor if hours >= 0 else -1
+    return key.default
+
+
+_FIELD_NAMES = frozenset(field.name for field in fields(LogConfig)) - {"overrides"}
+assert {name.replace(".", "_") for name in TOPIC_KEYS.keys} == _FIELD_NAMES, "LogConfig must mirror TOPIC_KEYS"

@@ -1,0 +1,48 @@
+"""`partition.metadata`: which topic id a partition's directory belongs to.
+
+    version: 0
+    topic_id: 3JvTuSVrQ4uxBPwnnbXm6g
+
+No newline at the end, as Kafka writes it. A topic that is deleted and made again under the same name gets another id;
+by this file a broker tells the remains of the first from a replica of the second.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.fs import FileSystem
+from tidelog.common.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
+from tidelog.log.names import PARTITION_METADATA_FILE
+
+
+def encode(topic_id: bytes) -> bytes:
+    return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode()
+
+
+def decode(data: bytes, origin: str) -> bytes:
+    fields = dict(line.split(": ", 1) for line in data.decode("utf-8", "replace").splitlines() if ": " in line)
+    if fields.get("version") != "0":
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{origin}: expected 'version: 0' and a topic_id")
+    try:
+        topic_id = uuid_from_text(fields.get("topic_id", ""))
+    except ValueError as error:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{origin}: {error}") from error
+    if topic_id == ZERO_UUID:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{origin}: the zero id names no topic")
+    return topic_id
+
+
+def read(fs: FileSystem, directory: Path) -> bytes | None:
+    """The topic id, or None when the directory has no such file (it was made before topic ids)."""
+    path = directory / PARTITION_METADATA_FILE
+    try:
+        data = fs.read_bytes(path)
+    except FileNotFoundError:
+        return None
+    return decode(data, str(path))
+
+
+def write(fs: FileSystem, directory: Path, topic_id: bytes) -> None:
+    fs.write_atomic(directory / PARTITION_METADATA_FILE, encode(topic_id))
