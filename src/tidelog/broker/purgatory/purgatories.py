@@ -1,0 +1,19 @@
+"""The broker's own purgatories, on one timer."""
+
+from __future__ import annotations
+
+from tidelog.broker.purgatory.delayed import Purgatory
+from tidelog.broker.purgatory.timer import LoopTimer, Timers
+from tidelog.common.clock import Clock
+from tidelog.common.types import TopicPartition
+
+
+class Purgatories:
+    def __init__(self, clock: Clock, timers: Timers) -> None:
+        self.timer = LoopTimer(clock, timers)
+        self.produce: Purgatory[TopicPartition] = Purgatory("Produce", self.timer)
+        self.fetch: Purgatory[TopicPartition] = Purgatory("Fetch", self.timer)
+        self.delete_records: Purgatory[TopicPartition] = Purgatory("DeleteRecords", self.timer)
+
+    def stop(self) -> None:
+        self.timer.stop()

@@ -1,0 +1,252 @@
+"""One partition on this broker: its log, its role, and what clients may do with it.
+
+A `Partition` is a leader (it appends and serves reads) or a follower (it copies). It turns the rules of `isr.py`, the
+topic's config and the log's own state into answers and error codes; who waits for a change is told by the replica
+manager (`on_change`), after the call that caused it has finished.
+
+Append has two stages: `prepare` checks and converts and may run on a thread; `commit` writes, on the loop's thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.replication.isr import FollowerState, high_watermark
+from tidelog.common.clock import Clock
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.log.config import LogConfig
+from tidelog.records._batches import BatchRun
+from tidelog.records.attributes import Codec, TimestampType
+from tidelog.records.validate import AppendOrigin, ProduceRules, ValidatedRecords, validate_produce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tidelog.log.partition_log import AppendInfo, PartitionLog
+
+Records = BatchRun | bytes | bytearray | memoryview
+
+
+def produce_rules(config: LogConfig) -> ProduceRules:
+    """What a topic's config asks of the records that clients send."""
+    name = config.compression_type
+    codec = None if name == "producer" else Codec.NONE if name == "uncompressed" else Codec.from_name(name)
+    levels = {
+        Codec.GZIP: config.compression_gzip_level,
+        Codec.LZ4: config.compression_lz4_level,
+        Codec.ZSTD: config.compression_zstd_level,
+    }
+    return ProduceRules(
+        codec=codec,
+        level=None if codec is None else levels.get(codec),
+        timestamp_type=TimestampType.LOG_APPEND_TIME if config.log_append_time else TimestampType.CREATE_TIME,
+        before_max_ms=config.message_timestamp_before_max_ms,
+        after_max_ms=config.message_timestamp_after_max_ms,
+        compacted=config.compact,
+    )
+
+
+class Partition:
+    __slots__ = (
+        "_alone",
+        "_clock",
+        "followers",
+        "is_leader",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "leader_epoch_start",
+        "log",
+        "node_id",
+        "offline",
+        "partition_epoch",
+        "pending_isr",
+        "replicas",
+        "rules",
+        "topic_id",
+        "tp",
+        "watchers",
+    )
+
+    def __init__(self, tp: TopicPartition, topic_id: bytes, log: PartitionLog, node_id: int, clock: Clock) -> None:
+        self.tp = tp
+        self.topic_id = topic_id
+        self.log = log
+        self.node_id = node_id
+        self._clock = clock
+        self.leader = -1
+        self.leader_epoch = NO_EPOCH
+        self.leader_epoch_start = 0
+        self.partition_epoch = 0
+        self.replicas: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()
+        self.pending_isr: tuple[int, ...] | None = None
+        """An ISR that was proposed to the controller: it counts for the high watermark until it is refused."""
+        self.followers: dict[int, FollowerState] = {}
+        self.is_leader = False
+        self.offline = False
+        self._alone = False
+        self.rules = produce_rules(log.config)
+        self.watchers: list[Callable[[int], None]] = []
+        """Called with the high watermark when it has moved (coordinators)."""
+
+    def __repr__(self) -> str:
+        return f"Partition({self.tp}, leader={self.leader}, epoch={self.leader_epoch}, isr={self.isr})"
+
+    # -- roles -------------------------------------------------------------------------------------------------------
+
+    def become(self, state: PartitionState) -> bool:
+        """Take on the role that the controller decided; whether leadership or its epoch changed."""
+        was = (self.is_leader, self.leader_epoch)
+        now = self._clock.monotonic()
+        new_epoch = state.leader_epoch != self.leader_epoch
+        self.leader = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.partition_epoch = state.partition_epoch
+        self.replicas = state.replicas
+        self.isr = state.isr
+        self.pending_isr = None
+        self.is_leader = state.leader == self.node_id
+        if self.is_leader:
+            others = [node for node in state.replicas if node != self.node_id]
+            self.followers = {node: self.followers.get(node) or FollowerState(caught_up_at=now) for node in others}
+            if new_epoch:
+                self.leader_epoch_start = self.log.log_end_offset
+                self.log.assign_epoch(state.leader_epoch)
+                for follower in self.followers.values():
+                    follower.log_end_offset = follower.log_start_offset = -1
+                    follower.caught_up_at = now
+        else:
+            self.followers = {}
+        self._alone = self.is_leader and all(node == self.node_id for node in self.isr)
+        if self.is_leader:
+            self.advance_high_watermark()
+        return was != (self.is_leader, self.leader_epoch)
+
+    def update_config(self, config: LogConfig) -> None:
+        self.log.update_config(config)
+        self.rules = produce_rules(config)
+
+    def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> ErrorCode:
+        """Whether a request that knows this leader epoch may be served here."""
+        if self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch:
+            stale = current_leader_epoch < self.leader_epoch
+            return ErrorCode.FENCED_LEADER_EPOCH if stale else ErrorCode.UNKNOWN_LEADER_EPOCH
+        return ErrorCode.NONE if self.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    # -- append ------------------------------------------------------------------------------------------------------
+
+    @property
+    def alone(self) -> bool:
+        """Whether this broker is the whole ISR: what it has written is committed."""
+        return self._alone
+
+    @property
+    def min_isr(self) -> int:
+        return min(self.log.config.min_insync_replicas, max(len(self.replicas), 1))
+
+    def require_min_isr(self) -> None:
+        """acks=all is refused while too few replicas are in sync."""
+        if len(self.isr) < self.min_isr:
+            raise KafkaError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"The size of the current ISR {len(self.isr)} is insufficient to satisfy the min.isr requirement of "
+                f"{self.min_isr} for partition {self.tp}",
+            )
+
+    def prepare(
+        self, records: Records, *, request_version: int = 13, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> ValidatedRecords:
+        """Check and, where needed, convert what a client sent. Reads only what never changes: may run on a thread."""
+        rules, config = self.rules, self.log.config
+        size = records.size if isinstance(records, BatchRun) else len(records)
+        if size > config.segment_size:
+            raise KafkaError(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"Message batch size is {size} bytes in append to partition {self.tp}, which exceeds the maximum "
+                f"configured segment size of {config.segment_size}.",
+            )
+        validated = validate_produce(
+            records, rules, now_ms=self._clock.time_ms(), origin=origin, request_version=request_version
+        )
+        if origin is AppendOrigin.CLIENT:
+            largest = max(header.size for header in validated.run.headers())
+            if largest > config.max_message_bytes:
+                raise KafkaError(
+                    ErrorCode.MESSAGE_TOO_LARGE,
+                    f"The record batch size in the append to {self.tp} is {largest} bytes which exceeds the maximum "
+                    f"configured value of {config.max_message_bytes}.",
+                )
+        return validated
+
+    def append_client(self, records: Records, *, request_version: int = 13) -> AppendInfo:
+        """Both stages at once, for what is known to be quick."""
+        return self.append_checked(self.prepare(records, request_version=request_version).run)
+
+    def append_checked(self, run: BatchRun, origin: AppendOrigin = AppendOrigin.CLIENT) -> AppendInfo:
+        """Write batches that passed `prepare` (or the same checks); advances the high watermark where it can."""
+        if not self.is_leader or self.offline:
+            raise KafkaError(self.check_leader())
+        info = self.log.append_as_leader(run, self.leader_epoch, origin=origin)
+        if self._alone:
+            self.log.advance_high_watermark(self.log.log_end_offset)
+        else:
+            self.advance_high_watermark()
+        return info
+
+    def log_start_for_error(self, code: ErrorCode) -> int:
+        """The log start offset that an error's answer carries: only refused records tell it."""
+        told = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP, ErrorCode.UNKNOWN_PRODUCER_ID)
+        return self.log.log_start_offset if code in told else -1
+
+    # -- the high watermark ------------------------------------------------------------------------------------------
+
+    def advance_high_watermark(self) -> bool:
+        """Move the high watermark to where the in-sync replicas agree; whether it moved."""
+        isr = self.isr if self.pending_isr is None else tuple({*self.isr, *self.pending_isr})
+        target = high_watermark(self.log.log_end_offset, isr, self.followers)
+        return target > self.log.high_watermark and self.log.advance_high_watermark(target)
+
+    def on_follower_fetch(self, node: int, offset: int, log_start_offset: int, now: float) -> bool:
+        """A follower asks for `offset`; whether the high watermark moved by that."""
+        follower = self.followers.get(node)
+        if follower is None:
+            return False
+        follower.on_fetch(offset, log_start_offset, self.log.log_end_offset, now)
+        return self.advance_high_watermark()
+
+    def low_watermark(self) -> int:
+        """The least log start offset of all replicas: where DeleteRecords has come to."""
+        starts = [follower.log_start_offset for follower in self.followers.values()]
+        return min([self.log.log_start_offset, *starts])
+
+    def committed(self, required_offset: int) -> ErrorCode | None:
+        """What acks=all has to say of everything before `required_offset`: None while it must wait."""
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < required_offset:
+            return None
+        return ErrorCode.NONE if len(self.isr) >= self.min_isr else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    # -- offsets -----------------------------------------------------------------------------------------------------
+
+    def delete_records(self, offset: int) -> int:
+        """Move the log start offset up (-1: to the high watermark); returns the low watermark."""
+        if not self.log.config.delete:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION,
+                f"Records of partition {self.tp} can not be deleted due to the configured policy",
+            )
+        hw = self.log.high_watermark
+        target = hw if offset == -1 else offset
+        if not 0 <= target <= hw:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"cannot delete up to offset {target} of partition {self.tp}: its high watermark is {hw}",
+            )
+        self.log.advance_log_start(target)
+        return self.low_watermark()

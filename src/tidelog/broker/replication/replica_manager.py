@@ -1,0 +1,284 @@
+"""Every partition that this broker hosts: who leads what, appending for those who wait, waking them up.
+
+The controller decides and calls `apply_leader_and_isr` and `stop_replicas`; handlers and coordinators ask for
+partitions. Whatever moves a log end offset or a high watermark ends in `on_moved`, the only place that wakes waiting
+requests. Everything here runs on the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.replication.partition import Partition
+from tidelog.broker.replication.waiting import DelayedProduce
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.log.config import LogConfig
+from tidelog.records.validate import AppendOrigin
+
+if TYPE_CHECKING:
+    from tidelog.broker.server import Broker
+    from tidelog.log.partition_log import AppendInfo
+
+logger = logging.getLogger("tidelog.replication")
+
+LeadershipCallback = Callable[[TopicPartition, "int | None"], None]
+READ_CHUNK = 1 << 20
+
+
+class ReplicaManager:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._clock = broker.clock
+        self.node_id = broker.node_id
+        self._partitions: dict[TopicPartition, Partition] = {}
+        self._topics: dict[str, dict[int, Partition]] = {}
+        self._names: dict[bytes, str] = {}
+        self._offline: set[TopicPartition] = set()
+        self._leadership: list[LeadershipCallback] = []
+        self._changes: list[Callable[[], None]] = []
+
+    # -- looking up --------------------------------------------------------------------------------------------------
+
+    def partition(self, tp: TopicPartition) -> Partition | None:
+        return self._partitions.get(tp)
+
+    def partitions(self) -> Iterable[Partition]:
+        return self._partitions.values()
+
+    def topic(self, name: str) -> dict[int, Partition]:
+        """The hosted partitions of a topic, by number."""
+        return self._topics.get(name, {})
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of a topic of which a partition is hosted here."""
+        return self._names.get(topic_id)
+
+    def hosted(self, topic: str) -> list[TopicPartition]:
+        return [partition.tp for partition in self.topic(topic).values()]
+
+    def partition_or_error(self, tp: TopicPartition) -> Partition | ErrorCode:
+        """The hosted partition, or what to answer: it fails to be here, or anywhere."""
+        partition = self._partitions.get(tp)
+        if partition is not None:
+            return ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else partition
+        if tp in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        known = self._broker.metadata.partition(tp) is not None
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def leader_or_error(self, tp: TopicPartition, current_leader_epoch: int = NO_EPOCH) -> Partition | ErrorCode:
+        """The partition if this broker leads it in that epoch (-1: any)."""
+        partition = self.partition_or_error(tp)
+        if isinstance(partition, ErrorCode):
+            return partition
+        return partition.check_leader(current_leader_epoch) or partition
+
+    # -- what the controller decides ---------------------------------------------------------------------------------
+
+    def apply_leader_and_isr(self, states: Sequence[PartitionState]) -> dict[TopicPartition, ErrorCode]:
+        """Take on the roles; answers the partitions that could not, with the reason."""
+        failures: dict[TopicPartition, ErrorCode] = {}
+        for state in states:
+            try:
+                self._apply(state)
+            except KafkaError as error:
+                logger.error("%s could not be opened: %s", state.tp, error)
+                failures[state.tp] = error.code
+                self._offline.add(state.tp)
+        self._changed()
+        return failures
+
+    def _apply(self, state: PartitionState) -> None:
+        tp = state.tp
+        partition = self._partitions.get(tp)
+        if partition is not None and state.leader_epoch < partition.leader_epoch:
+            raise KafkaError(
+                ErrorCode.STALE_CONTROLLER_EPOCH, f"{tp} is at leader epoch {partition.leader_epoch} already"
+            )
+        if partition is None:
+            manager = self._broker.log_manager
+            log = manager.get(tp)
+            if log is None:
+                log = manager.create(tp, self._broker.configs.log_config(tp.topic), state.topic_id)
+            partition = Partition(tp, state.topic_id, log, self.node_id, self._clock)
+            self._partitions[tp] = partition
+            self._topics.setdefault(tp.topic, {})[tp.partition] = partition
+            self._names[state.topic_id] = tp.topic
+            self._offline.discard(tp)
+        if partition.become(state):
+            self._tell_leadership(tp, state.leader_epoch if partition.is_leader else None)
+        self.on_moved(partition)
+
+    def stop_replicas(self, tps: Iterable[TopicPartition], *, delete: bool) -> dict[TopicPartition, ErrorCode]:
+        """Host these partitions no more; `delete` also gives up their logs."""
+        failures: dict[TopicPartition, ErrorCode] = {}
+        for tp in tps:
+            partition = self._forget(tp)
+            if delete and self._broker.log_manager.get(tp) is not None:
+                try:
+                    self._broker.log_manager.delete(tp)
+                except KafkaError as error:
+                    failures[tp] = error.code
+            if partition is not None:
+                self._wake(tp)
+        self._changed()
+        return failures
+
+    def _forget(self, tp: TopicPartition) -> Partition | None:
+        partition = self._partitions.pop(tp, None)
+        self._offline.discard(tp)
+        if partition is None:
+            return None
+        partition.is_leader = False
+        rest = self._topics[tp.topic]
+        del rest[tp.partition]
+        if not rest:
+            del self._topics[tp.topic]
+            self._names.pop(partition.topic_id, None)
+        self._tell_leadership(tp, None)
+        return partition
+
+    def update_topic_config(self, topic: str, config: LogConfig) -> None:
+        for partition in self.topic(topic).values():
+            partition.update_config(config)
+        self._changed()
+
+    def fail_dir(self, path: Path) -> None:
+        """A log directory failed: its partitions answer KAFKA_STORAGE_ERROR."""
+        for partition in list(self._partitions.values()):
+            if partition.log.dir.parent == path:
+                self._forget(partition.tp)
+                partition.offline = True
+                self._offline.add(partition.tp)
+                self._wake(partition.tp)
+        self._changed()
+
+    def shutdown(self) -> None:
+        """Lead nothing any more; the logs belong to the log manager."""
+        for tp in list(self._partitions):
+            self._forget(tp)
+            self._wake(tp)
+        self._changed()
+
+    # -- callbacks ---------------------------------------------------------------------------------------------------
+
+    def on_leadership(self, callback: LeadershipCallback) -> None:
+        """Have `callback(tp, leader_epoch)` called on becoming leader, `callback(tp, None)` on ceasing to be."""
+        self._leadership.append(callback)
+
+    def on_high_watermark(self, tp: TopicPartition, callback: Callable[[int], None]) -> Callable[[], None]:
+        """Have `callback(hw)` called when the high watermark moved; returns how to stop that."""
+        partition = self._partitions.get(tp)
+        if partition is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        partition.watchers.append(callback)
+        return lambda: partition.watchers.remove(callback) if callback in partition.watchers else None
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have `callback()` called when roles or configs changed: what was derived from them is stale."""
+        self._changes.append(callback)
+
+    def _changed(self) -> None:
+        for callback in self._changes:
+            callback()
+
+    def _tell_leadership(self, tp: TopicPartition, epoch: int | None) -> None:
+        for callback in self._leadership:
+            callback(tp, epoch)
+
+    # -- waking ------------------------------------------------------------------------------------------------------
+
+    def on_moved(self, partition: Partition) -> None:
+        """Records were appended, or the high watermark moved: tell who watches, wake who waits."""
+        if partition.watchers:
+            high_watermark = partition.log.high_watermark
+            for callback in list(partition.watchers):
+                callback(high_watermark)
+        self._wake(partition.tp)
+
+    def _wake(self, tp: TopicPartition) -> None:
+        waiting = self._broker.purgatories
+        if waiting.fetch:
+            waiting.fetch.check(tp)
+        if waiting.produce:
+            waiting.produce.check(tp)
+        if waiting.delete_records:
+            waiting.delete_records.check(tp)
+
+    # -- for the broker's own writers and readers --------------------------------------------------------------------
+
+    async def append(
+        self,
+        tp: TopicPartition,
+        batches: bytes | bytearray,
+        *,
+        acks: int = -1,
+        timeout_ms: int = 30_000,
+        origin: AppendOrigin = AppendOrigin.COORDINATOR,
+    ) -> AppendInfo:
+        """Append for a coordinator; resolves when `acks` are satisfied. Raises KafkaError."""
+        partition = self.leader_or_error(tp)
+        if isinstance(partition, ErrorCode):
+            raise KafkaError(partition)
+        if acks == -1:
+            partition.require_min_isr()
+        info = partition.append_checked(partition.prepare(bytearray(batches), origin=origin).run, origin)
+        self.on_moved(partition)
+        if acks == -1:
+            await self.committed({tp: (partition, info.last_offset + 1)}, timeout_ms)
+        return info
+
+    async def committed(self, required: dict[TopicPartition, tuple[Partition, int]], timeout_ms: int) -> None:
+        """Wait until everything before these offsets is committed; KafkaError of the first that cannot be."""
+        for code in (await self.commit_codes(required, timeout_ms)).values():
+            if code:
+                raise KafkaError(code)
+
+    async def commit_codes(
+        self, required: dict[TopicPartition, tuple[Partition, int]], timeout_ms: int
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Wait for acks=all of several partitions; what came of each."""
+        operation = DelayedProduce(required)
+        if not self._broker.purgatories.produce.try_or_watch(operation, required, timeout_ms):
+            await operation.done
+        return operation.results
+
+    def read_committed_batches(self, tp: TopicPartition, start: int | None = None) -> Iterator[bytes]:
+        """Everything up to the high watermark, in chunks of whole batches: what a coordinator loads."""
+        partition = self.leader_or_error(tp)
+        if isinstance(partition, ErrorCode):
+            raise KafkaError(partition)
+        log = partition.log
+        offset = log.log_start_offset if start is None else max(start, log.log_start_offset)
+        end = log.high_watermark
+        while offset < end:
+            result = log.read(offset, READ_CHUNK, upper_bound=end)
+            if result.slice is None or result.slice.size == 0:
+                return
+            try:
+                data = result.slice.read()
+            finally:
+                result.slice.release()
+            whole, offset = whole_batches(data, offset)
+            if not whole:
+                return
+            yield whole
+
+
+def whole_batches(data: bytes, offset: int) -> tuple[bytes, int]:
+    """The whole batches at the front of what was read, and the offset after the last of them."""
+    position = 0
+    while len(data) - position >= 17:
+        size = 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+        if len(data) - position < size:
+            break
+        base = int.from_bytes(data[position : position + 8], "big", signed=True)
+        delta = int.from_bytes(data[position + 23 : position + 27], "big") if data[position + 16] == 2 else 0
+        offset = max(offset, base + delta + 1)
+        position += size
+    return data[:position], offset
