@@ -30,6 +30,10 @@ from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordEr
 from tidelog.records.attributes import BatchHeader, Codec
 from tidelog.records.compression import DEFAULT_LIMIT, decompress
 
+from tidelog.records._fields cimport (
+    BAD_END, BAD_FIELD, BAD_HEADER, BAD_HEADER_COUNT, BAD_KEY, BAD_LENGTH, BAD_VALUE, Fields, read_fields
+)
+
 cdef extern from "_crc32c.h":
     void crc32c_init() nogil
     uint32_t crc32c_update(uint32_t value, const void* data, size_t length) nogil
@@ -43,8 +47,6 @@ cdef extern from "_wire.h":
     void store_32(uint8_t* p, uint32_t v) nogil
     void store_64(uint8_t* p, int64_t v) nogil
     int64_t add_wrapping(int64_t a, int64_t b) nogil
-    const uint8_t* read_varint(const uint8_t* p, const uint8_t* end, int32_t* out) nogil
-    const uint8_t* read_varlong(const uint8_t* p, const uint8_t* end, int64_t* out) nogil
 
 crc32c_init()
 
@@ -58,18 +60,12 @@ cdef enum:
     CONTROL_BIT = 0x20
     UNLOCK_FROM = 32768         # bytes from which a check is worth giving up the GIL for
 
-cdef enum Fault:
-    FINE = 0
-    BAD_LENGTH
-    BAD_FIELD
-    BAD_DELTA
-    BAD_KEY
-    BAD_VALUE
-    BAD_HEADER_COUNT
-    BAD_HEADER
-    BAD_END
+cdef enum:
+    # What is wrong with a batch; what is wrong with a record has the numbers of _fields.h.
+    BAD_DELTA = 100
     MISSING_RECORDS
     TRAILING_BYTES
+    BAD_BATCH
     BAD_CRC
 
 _FAULTS = {
@@ -86,28 +82,10 @@ _FAULTS = {
 }
 
 
-cdef inline const uint8_t* skip_bytes(const uint8_t* p, const uint8_t* end, int32_t* length) noexcept nogil:
-    """Past a varint length and that many bytes; a negative length is null. NULL if they run past the end."""
-    p = read_varint(p, end, length)
-    if p == NULL or length[0] <= 0:
-        return p
-    return p + length[0] if length[0] <= end - p else NULL
-
-
-cdef const uint8_t* skip_headers(const uint8_t* p, const uint8_t* end, int32_t count) noexcept nogil:
-    cdef int32_t length
-    for _ in range(count):
-        p = skip_bytes(p, end, &length)
-        if p == NULL or length < 0:
-            return NULL
-        p = skip_bytes(p, end, &length)
-        if p == NULL:
-            return NULL
-    return p
-
-
-cdef inline int walk_fault(Walk* walk, int fault, const uint8_t* at, int64_t expected, int64_t found) noexcept nogil:
+cdef int walk_fault(Walk* walk, int fault, const uint8_t* at, int32_t index, int64_t expected,
+                    int64_t found) noexcept nogil:
     walk.fault_at = at
+    walk.index = index
     walk.expected = expected
     walk.found = found
     return fault
@@ -115,66 +93,41 @@ cdef inline int walk_fault(Walk* walk, int fault, const uint8_t* at, int64_t exp
 
 cdef int walk_records(const uint8_t* start, const uint8_t* end, int32_t count, int64_t base_timestamp,
                       int32_t last_offset_delta, int order, Walk* walk) noexcept nogil:
-    """Read every record's structure. The position of the next record hangs on the length alone, so that records overlap in the
-    processor's pipeline; that the fields add up to the length is checked beside it."""
+    """Read the structure of every record."""
     cdef const uint8_t* p = start
-    cdef const uint8_t* q
-    cdef const uint8_t* stop
-    cdef int32_t length, delta, headers, size = 0, last = -1
-    cdef int64_t timestamp
-    walk.min_timestamp = INT64_MAX
-    walk.max_timestamp = -1
-    walk.max_index = walk.null_key = -1
+    cdef Fields f
+    cdef int fault
+    cdef int32_t last = -1, null_key = -1, max_index = -1
+    cdef int64_t timestamp, largest = -1, smallest = INT64_MAX
     for i in range(count):
-        walk.index = i
         if p >= end:
-            return walk_fault(walk, MISSING_RECORDS, p, count, i)
-        q = read_varint(p, end, &length)
-        if q == NULL or length < 0 or length > end - q:
-            return walk_fault(walk, BAD_LENGTH, p, end - p, length if q != NULL else -1)
-        stop = q + length
-        p = stop
-        if length < 6:
-            return walk_fault(walk, BAD_FIELD, q, 6, length)
-        q = read_varlong(q + 1, stop, &timestamp)
-        if q != NULL:
-            q = read_varint(q, stop, &delta)
-        if q == NULL:
-            return walk_fault(walk, BAD_FIELD, stop - length, 6, length)
+            return walk_fault(walk, MISSING_RECORDS, p, i, count, i)
+        fault = read_fields(p, end, &f)
+        if fault:
+            return walk_fault(walk, fault, p, i, end - p, f.length)
         if order == SEQUENTIAL:
-            if delta != i:
-                return walk_fault(walk, BAD_DELTA, stop - length, i, delta)
+            if f.delta != i:
+                return walk_fault(walk, BAD_DELTA, p, i, i, f.delta)
         elif order == RISING:
-            if delta <= last or delta > last_offset_delta:
-                return walk_fault(walk, BAD_DELTA, stop - length, last + 1, delta)
-            last = delta
-        q = skip_bytes(q, stop, &size)
-        if q == NULL:
-            return walk_fault(walk, BAD_KEY, stop - length, length, size)
-        if size < 0 and walk.null_key < 0:
-            walk.null_key = i
-        q = skip_bytes(q, stop, &size)
-        if q == NULL:
-            return walk_fault(walk, BAD_VALUE, stop - length, length, size)
-        q = read_varint(q, stop, &headers)
-        if q == NULL or headers < 0 or headers > stop - q:
-            return walk_fault(walk, BAD_HEADER_COUNT, stop - length, 0, headers if q != NULL else -1)
-        if headers:
-            q = skip_headers(q, stop, headers)
-            if q == NULL:
-                return walk_fault(walk, BAD_HEADER, stop - length, 0, headers)
-        if q != stop:
-            return walk_fault(walk, BAD_END, stop - length, length, length - (stop - q))
-        timestamp = add_wrapping(base_timestamp, timestamp)
-        if timestamp > walk.max_timestamp:
-            walk.max_timestamp = timestamp
-            walk.max_index = i
-        if timestamp < walk.min_timestamp and timestamp != -1:
-            walk.min_timestamp = timestamp
+            if f.delta <= last or f.delta > last_offset_delta:
+                return walk_fault(walk, BAD_DELTA, p, i, last + 1, f.delta)
+            last = f.delta
+        p = f.stop
+        if f.key_length < 0 and null_key < 0:
+            null_key = i
+        timestamp = add_wrapping(base_timestamp, f.timestamp)
+        if timestamp > largest:
+            largest = timestamp
+            max_index = i
+        if timestamp < smallest and timestamp != -1:
+            smallest = timestamp
     if p != end:
-        walk.index = count
-        return walk_fault(walk, TRAILING_BYTES, p, 0, end - p)
-    return FINE
+        return walk_fault(walk, TRAILING_BYTES, p, count, 0, end - p)
+    walk.max_timestamp = largest
+    walk.min_timestamp = smallest
+    walk.max_index = max_index
+    walk.null_key = null_key
+    return 0
 
 
 cdef inline void note_walk(Batch* batch, Walk* walk) noexcept nogil:
@@ -329,7 +282,7 @@ cdef class BatchRun:
         """Check the batches [first, stop), but not the records of compressed ones; raise for the first fault."""
         cdef Walk walk
         cdef Py_ssize_t index = first
-        cdef int fault = FINE
+        cdef int fault = 0
         cdef bint unlock = self.size >= UNLOCK_FROM
         while index < stop:
             if self.batches[index].magic != 2:
@@ -547,9 +500,8 @@ cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssiz
         if crc and crc32c_update(0, p + 21, batch.size - 21) != load_u32(p + 17):
             return BAD_CRC
         if records:
-            walk.fault_at = NULL
             if not (client_rules_hold(batch) if client else disk_rules_hold(batch)):
-                return BAD_FIELD
+                return BAD_BATCH
             if not batch.attributes & CODEC_MASK:
                 fault = walk_records(p + OVERHEAD, p + batch.size, batch.record_count, batch.base_timestamp,
                                      batch.last_offset_delta, SEQUENTIAL if client else RISING, walk)
@@ -557,7 +509,7 @@ cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssiz
                     return fault
                 note_walk(batch, walk)
         index[0] += 1
-    return FINE
+    return 0
 
 
 cdef int check_legacy(BatchRun run, Py_ssize_t index, bint crc) except -1:
@@ -598,7 +550,7 @@ cdef object batch_fault(BatchRun run, Py_ssize_t index, int fault, Walk* walk, b
         found = crc32c_update(0, p + 21, batch.size - 21)
         return CorruptRecordError(f"the batch's checksum is {found:#010x}: its header says {load_u32(p + 17):#010x}",
                                   batch.position)
-    if walk.fault_at == NULL:
+    if fault == BAD_BATCH:
         text = client_fault(batch) if client else None
         if text is None:
             text = f"{batch.record_count} records do not fit a last offset delta of {batch.last_offset_delta}"

@@ -1,6 +1,6 @@
 """Records as Python objects: for tools, tests and callers that want one record at a time.
 
-`read_records` first walks the batch with the kernel's structural check and then reads without further bounds checks.
+`read_records` walks the whole batch with the kernel's structural check before it makes the first object.
 Whoever wants millions of records a second takes them as Arrow columns instead (`records.arrow`).
 """
 
@@ -10,6 +10,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t
 
 from tidelog.records._batches cimport ANY_ORDER, Walk, walk_records
+from tidelog.records._fields cimport Fields, read_fields
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.records._batches import fault_text
@@ -17,7 +18,6 @@ from tidelog.records._batches import fault_text
 cdef extern from "_wire.h":
     int64_t add_wrapping(int64_t a, int64_t b) nogil
     const uint8_t* read_varint(const uint8_t* p, const uint8_t* end, int32_t* out) nogil
-    const uint8_t* read_varlong(const uint8_t* p, const uint8_t* end, int64_t* out) nogil
 
 
 @cython.freelist(256)
@@ -51,18 +51,18 @@ cdef inline tuple _fields(Record record):
     return record.offset, record.timestamp, record.key, record.value, record.headers
 
 
-cdef const uint8_t* take_headers(const uint8_t* p, const uint8_t* end, int32_t count, Record record) except NULL:
-    """Read headers that the walk has found to be sound. Names are UTF-8; a wrong one does not hide the record."""
+cdef tuple take_headers(Fields* f):
+    """Read headers that were found to be sound. Names are UTF-8; a wrong one does not hide the record."""
+    cdef const uint8_t* p = f.headers
     cdef list headers = []
     cdef int32_t length = 0
-    for _ in range(count):
-        p = read_varint(p, end, &length)
+    for _ in range(f.header_count):
+        p = read_varint(p, f.stop, &length)
         name = PyUnicode_DecodeUTF8(<const char*>p, length, "replace")
-        p = read_varint(p + length, end, &length)
+        p = read_varint(p + length, f.stop, &length)
         headers.append((name, PyBytes_FromStringAndSize(<const char*>p, length) if length >= 0 else None))
         p += max(length, 0)
-    record.headers = tuple(headers)
-    return p
+    return tuple(headers)
 
 
 def read_records(const uint8_t[::1] data, int32_t count, int64_t base_offset, int64_t base_timestamp,
@@ -82,28 +82,18 @@ def read_records(const uint8_t[::1] data, int32_t count, int64_t base_offset, in
     cdef int64_t fixed = log_append_time if override else 0
     cdef list records = []
     cdef const uint8_t* p = start
-    cdef int32_t length = 0, delta = 0, headers = 0
-    cdef int64_t timestamp = 0
+    cdef Fields f
     cdef Record record
     for _ in range(count):
-        p = read_varint(p, end, &length)
-        p = read_varlong(p + 1, end, &timestamp)
-        p = read_varint(p, end, &delta)
+        read_fields(p, end, &f)
+        p = f.stop
         record = Record.__new__(Record)
-        record.offset = base_offset + delta
-        record.timestamp = fixed if override else add_wrapping(base_timestamp, timestamp)
-        p = read_varint(p, end, &length)
-        if length >= 0:
-            record.key = PyBytes_FromStringAndSize(<const char*>p, length)
-            p += length
-        p = read_varint(p, end, &length)
-        if length >= 0:
-            record.value = PyBytes_FromStringAndSize(<const char*>p, length)
-            p += length
-        p = read_varint(p, end, &headers)
-        if headers == 0:
-            record.headers = ()
-        else:
-            p = take_headers(p, end, headers, record)
+        record.offset = base_offset + f.delta
+        record.timestamp = fixed if override else add_wrapping(base_timestamp, f.timestamp)
+        if f.key_length >= 0:
+            record.key = PyBytes_FromStringAndSize(<const char*>f.key, f.key_length)
+        if f.value_length >= 0:
+            record.value = PyBytes_FromStringAndSize(<const char*>f.value, f.value_length)
+        record.headers = take_headers(&f) if f.header_count else ()
         records.append(record)
     return records

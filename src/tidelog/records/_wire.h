@@ -78,6 +78,41 @@ static inline const uint8_t *read_varint(const uint8_t *p, const uint8_t *end, i
     return p;
 }
 
+/* The same where at least 16 bytes may be read from p: no look at the end. */
+static inline const uint8_t *read_varint_wide(const uint8_t *p, int32_t *out) {
+    uint64_t value;
+    if (WIRE_LIKELY(p[0] < 0x80)) {
+        *out = unzigzag_32(p[0]);
+        return p + 1;
+    }
+    if (WIRE_LIKELY(p[1] < 0x80)) {
+        *out = unzigzag_32((p[0] & 0x7Fu) | (uint32_t)p[1] << 7);
+        return p + 2;
+    }
+    if (WIRE_LIKELY(p[2] < 0x80)) {
+        *out = unzigzag_32((p[0] & 0x7Fu) | (p[1] & 0x7Fu) << 7 | (uint32_t)p[2] << 14);
+        return p + 3;
+    }
+    p = read_varlong_slow(p, p + 5, 32, &value);
+    if (p) *out = unzigzag_32((uint32_t)value);
+    return p;
+}
+
+static inline const uint8_t *read_varlong_wide(const uint8_t *p, int64_t *out) {
+    uint64_t value;
+    if (WIRE_LIKELY(p[0] < 0x80)) {
+        *out = unzigzag_32(p[0]);
+        return p + 1;
+    }
+    if (WIRE_LIKELY(p[1] < 0x80)) {
+        *out = unzigzag_32((p[0] & 0x7Fu) | (uint32_t)p[1] << 7);
+        return p + 2;
+    }
+    p = read_varlong_slow(p, p + 10, 64, &value);
+    if (p) *out = unzigzag_64(value);
+    return p;
+}
+
 static inline uint8_t *write_unsigned(uint8_t *p, uint64_t value) {
     while (value > 0x7F) {
         *p++ = (uint8_t)(value | 0x80);

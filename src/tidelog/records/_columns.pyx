@@ -1,0 +1,365 @@
+"""ColumnReader: the records of many batches as columns, written straight into Arrow's buffers.
+
+`add` names the batches of a buffer that are wanted; packed ones are unpacked there, one at a time. `fill` then reads
+every record once and writes the columns that have a buffer. The caller (records.arrow) owns Arrow; here are only
+addresses. Columns come in two forms: copied (offsets and bytes) and as views that point into the batches themselves.
+
+Which batches are wanted: those that touch the offset range, are no control batches, and do not belong to an aborted
+transaction. For the last, `aborted` holds (producer id, first offset) as a Fetch response lists them: from that offset
+on the producer's transactional batches do not count, until its abort marker.
+"""
+
+from cpython.buffer cimport Py_buffer, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uintptr_t
+from libc.string cimport memset
+
+from tidelog.records._batches cimport Batch, BatchRun
+from tidelog.records._fields cimport Fields, read_fields, read_fields_narrow
+
+from tidelog.common.errors import CorruptRecordError
+from tidelog.records.attributes import Codec
+from tidelog.records.compression import decompress
+from tidelog.records.convert import up_convert
+
+cdef extern from "_wire.h":
+    int16_t load_i16(const uint8_t* p) nogil
+    int64_t add_wrapping(int64_t a, int64_t b) nogil
+    const uint8_t* read_varint(const uint8_t* p, const uint8_t* end, int32_t* out) nogil
+
+cdef extern from "_columns.h":
+    void copy_bytes(uint8_t* to, const uint8_t* source, int32_t length, const uint8_t* end) nogil
+    void write_view(uint8_t* to, const uint8_t* source, int32_t length, const uint8_t* end, int32_t buffer,
+                    int32_t position) nogil
+    void clear_bit(uint8_t* bits, int64_t index) nogil
+
+cdef enum:
+    OVERHEAD = 61
+    CODEC_MASK = 0x07
+    LOG_APPEND_TIME_BIT = 0x08
+    TRANSACTIONAL_BIT = 0x10
+    CONTROL_BIT = 0x20
+    SMALLEST_RECORD = 7
+    ABORT = 0
+
+
+cdef struct Part:
+    # The records of one batch, unpacked.
+    const uint8_t* start
+    const uint8_t* end
+    const uint8_t* base         # start of the buffer that a view's position counts from
+    int64_t base_offset
+    int64_t base_timestamp
+    int64_t fixed_timestamp
+    int32_t count
+    int32_t buffer              # number of that buffer
+    int8_t timestamp_type
+
+
+cdef struct Column:
+    # One of key and value. Copied form: ends and data; view form: views. Neither: not wanted.
+    int32_t* ends
+    uint8_t* data
+    uint8_t* views
+    uint8_t* valid
+    int64_t used
+    int64_t nulls
+
+
+cdef struct Target:
+    int64_t* offset
+    int64_t* timestamp
+    int8_t* timestamp_type
+    Column key
+    Column value
+    int64_t rows
+    int64_t untimed             # rows without a timestamp
+    int64_t headers             # of all rows
+    int64_t first
+    int64_t last
+
+
+cdef struct Headers:
+    int32_t* ends               # of each row's headers, in the two child columns
+    Column name
+    Column value
+    int64_t rows
+    int64_t count
+
+
+cdef inline void put(Column* column, const uint8_t* p, int32_t length, Part* part, int64_t row) noexcept nogil:
+    """Write the nullable bytes at p as the column's next value."""
+    if column.views != NULL:
+        if length < 0:
+            memset(column.views + 16 * row, 0, 16)
+        else:
+            write_view(column.views + 16 * row, p, length, part.end, part.buffer, <int32_t>(p - part.base))
+            column.used += length
+    elif column.ends != NULL:
+        if length > 0:
+            copy_bytes(column.data + column.used, p, length, part.end)
+            column.used += length
+        column.ends[row + 1] = <int32_t>column.used
+    if length < 0:
+        column.nulls += 1
+        if column.valid != NULL:
+            clear_bit(column.valid, row)
+
+
+cdef const uint8_t* fill_part(Part* part, Target* target) noexcept nogil:
+    """Append the part's records to the columns; where a record is malformed, its address, else NULL."""
+    cdef const uint8_t* p = part.start
+    cdef const uint8_t* end = part.end
+    cdef Fields f
+    cdef int64_t timestamp, offset, row = target.rows, headers = 0
+    cdef Column keys = target.key, values = target.value
+    for _ in range(part.count):
+        if read_fields(p, end, &f) != 0:
+            return p
+        p = f.stop
+        offset = part.base_offset + f.delta
+        if offset < target.first or offset > target.last:
+            continue
+        if target.offset != NULL:
+            target.offset[row] = offset
+        if target.timestamp != NULL:
+            timestamp = add_wrapping(part.base_timestamp, f.timestamp)
+            if part.timestamp_type:
+                timestamp = part.fixed_timestamp
+            target.timestamp[row] = timestamp
+            if timestamp == -1:
+                target.untimed += 1
+        put(&keys, f.key, f.key_length, part, row)
+        put(&values, f.value, f.value_length, part, row)
+        headers += f.header_count
+        row += 1
+    if target.timestamp_type != NULL:
+        memset(target.timestamp_type + target.rows, part.timestamp_type, row - target.rows)
+    target.key = keys
+    target.value = values
+    target.rows = row
+    target.headers += headers
+    if p != end:
+        return p
+    return NULL
+
+
+cdef void fill_headers_of(Part* part, int64_t first, int64_t last, Headers* headers) noexcept nogil:
+    """Count the headers and their bytes in a part that `fill_part` has found to be sound; write them too if there are
+    buffers to write them to."""
+    cdef const uint8_t* p = part.start
+    cdef Fields f
+    cdef int32_t length = 0
+    for _ in range(part.count):
+        read_fields(p, part.end, &f)
+        p = f.stop
+        if part.base_offset + f.delta < first or part.base_offset + f.delta > last:
+            continue
+        for _ in range(f.header_count):
+            f.headers = read_varint(f.headers, f.stop, &length)
+            put_header(&headers.name, f.headers, length, part, headers.count)
+            f.headers = read_varint(f.headers + length, f.stop, &length)
+            put_header(&headers.value, f.headers, length, part, headers.count)
+            if length > 0:
+                f.headers += length
+            headers.count += 1
+        headers.rows += 1
+        if headers.ends != NULL:
+            headers.ends[headers.rows] = <int32_t>headers.count
+
+
+cdef inline void put_header(Column* column, const uint8_t* p, int32_t length, Part* part, int64_t row) noexcept nogil:
+    if column.ends != NULL:
+        put(column, p, length, part, row)
+    elif length > 0:
+        column.used += length
+
+
+cdef class Held:
+    """A buffer that is kept in place while addresses point into it."""
+
+    cdef Py_buffer view
+
+    def __cinit__(self, source):
+        PyObject_GetBuffer(source, &self.view, PyBUF_SIMPLE)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.view)
+
+
+cdef class ColumnReader:
+    cdef Part* parts
+    cdef Py_ssize_t count, capacity
+    cdef int64_t first, last
+    cdef bint skip_control
+    cdef list held
+    cdef list pending           # aborted transactions by first offset, latest first; the ones still to come
+    cdef set aborting           # producers whose transaction is being left out
+    cdef object limit
+    cdef readonly list buffers  # what a view's buffer number names
+    cdef readonly int64_t rows_bound
+    cdef readonly int64_t bytes_bound
+    cdef readonly int64_t next_offset
+
+    def __init__(self, *, first_offset=None, last_offset=None, bint skip_control=True, aborted=(), limit):
+        self.first = -(1 << 62) if first_offset is None else first_offset
+        self.last = (1 << 62) if last_offset is None else last_offset
+        self.skip_control = skip_control
+        self.pending = sorted(((first, producer) for producer, first in aborted), reverse=True)
+        self.aborting = set()
+        self.held = []
+        self.buffers = []
+        self.limit = limit
+        self.next_offset = -1
+
+    def __dealloc__(self):
+        PyMem_Free(self.parts)
+
+    cdef const uint8_t* hold(self, source) except NULL:
+        """Keep the buffer and number it; answer its address."""
+        cdef Held held = Held(source)
+        self.held.append(held)
+        self.buffers.append(source)
+        return <const uint8_t*>held.view.buf
+
+    def add(self, source, bint check_crc=False):
+        """Name the wanted batches of a buffer; return how many bytes of it were whole batches."""
+        cdef BatchRun run = BatchRun(source)
+        cdef Batch* batch
+        end = run.scan()
+        if check_crc:
+            run.check(crc=True, records=False)
+        for index in range(run.count):
+            if run.batches[index].magic != 2:
+                self.add(up_convert(source, limit=self.limit))
+                return end
+        if run.count == 0:
+            return end
+        cdef const uint8_t* base = self.hold(source)
+        cdef int32_t number = <int32_t>len(self.buffers) - 1
+        cdef bint transactions = bool(self.pending)
+        for index in range(run.count):
+            batch = &run.batches[index]
+            self.next_offset = batch.base_offset + batch.last_offset_delta + 1
+            if (transactions or self.aborting) and self.is_aborted(batch, base):
+                continue
+            if batch.attributes & CONTROL_BIT and self.skip_control:
+                continue
+            if batch.base_offset + batch.last_offset_delta < self.first or batch.base_offset > self.last:
+                continue
+            if batch.attributes & CODEC_MASK:
+                self.add_packed(run, batch)
+            else:
+                self.add_part(batch, base, base + batch.position + OVERHEAD, batch.size - OVERHEAD, number)
+        return end
+
+    cdef bint is_aborted(self, Batch* batch, const uint8_t* base) except -1:
+        """Keep the books of aborted transactions: true for a batch that belongs to one."""
+        while self.pending and self.pending[len(self.pending) - 1][0] <= batch.base_offset + batch.last_offset_delta:
+            self.aborting.add(self.pending.pop()[1])
+        if batch.attributes & CONTROL_BIT:
+            if batch.producer_id in self.aborting and is_abort_marker(base + batch.position, batch):
+                self.aborting.discard(batch.producer_id)
+            return False
+        return batch.attributes & TRANSACTIONAL_BIT and batch.producer_id in self.aborting
+
+    cdef int add_packed(self, BatchRun run, Batch* batch) except -1:
+        codec = batch.attributes & CODEC_MASK
+        if codec > 4:
+            raise CorruptRecordError(f"codec {codec}: expected 0 to 4", batch.position)
+        packed = run.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD)
+        cdef bytes plain = decompress(Codec(codec), packed, limit=self.limit)
+        cdef const uint8_t* start = self.hold(plain)
+        return self.add_part(batch, start, start, len(plain), <int32_t>len(self.buffers) - 1)
+
+    cdef int add_part(self, Batch* batch, const uint8_t* base, const uint8_t* start, Py_ssize_t size,
+                      int32_t number) except -1:
+        cdef Part* part
+        cdef Part* more
+        if batch.record_count < 0 or batch.record_count > size // SMALLEST_RECORD:
+            raise CorruptRecordError(f"{size} bytes cannot hold {batch.record_count} records", batch.position)
+        if self.count == self.capacity:
+            more = <Part*>PyMem_Realloc(self.parts, max(2 * self.capacity, 16) * sizeof(Part))
+            if more == NULL:
+                raise MemoryError
+            self.parts = more
+            self.capacity = max(2 * self.capacity, 16)
+        part = &self.parts[self.count]
+        part.start = start
+        part.end = start + size
+        part.base = base
+        part.base_offset = batch.base_offset
+        part.base_timestamp = batch.base_timestamp
+        part.fixed_timestamp = batch.max_timestamp
+        part.timestamp_type = 1 if batch.attributes & LOG_APPEND_TIME_BIT else 0
+        part.count = batch.record_count
+        part.buffer = number
+        self.count += 1
+        self.rows_bound += batch.record_count
+        self.bytes_bound += size
+        return 0
+
+    def fill(self, *, uintptr_t offset=0, uintptr_t timestamp=0, uintptr_t timestamp_type=0, key=None, value=None):
+        """Write the columns whose addresses are given. `key` and `value`: (ends, data, views, valid), zero for none.
+        Return (rows, rows without timestamp, headers, key bytes, null keys, value bytes, null values)."""
+        cdef Target target
+        cdef const uint8_t* fault = NULL
+        cdef Py_ssize_t index = 0
+        target.offset = <int64_t*>offset
+        target.timestamp = <int64_t*>timestamp
+        target.timestamp_type = <int8_t*>timestamp_type
+        set_column(&target.key, key, self.rows_bound)
+        set_column(&target.value, value, self.rows_bound)
+        target.rows = target.untimed = target.headers = 0
+        target.first = self.first
+        target.last = self.last
+        with nogil:
+            while index < self.count and fault == NULL:
+                fault = fill_part(&self.parts[index], &target)
+                index += 1
+        if fault != NULL:
+            raise CorruptRecordError("malformed record", fault - self.parts[index - 1].base)
+        return (target.rows, target.untimed, target.headers, target.key.used, target.key.nulls, target.value.used,
+                target.value.nulls)
+
+    def fill_headers(self, int64_t count=0, uintptr_t ends=0, name=None, value=None):
+        """Write the `count` headers of the rows that `fill` wrote; without addresses, only measure them.
+        Return (name bytes, value bytes, null values)."""
+        cdef Headers headers
+        headers.ends = <int32_t*>ends
+        set_column(&headers.name, name, count)
+        set_column(&headers.value, value, count)
+        headers.rows = headers.count = 0
+        if ends:
+            headers.ends[0] = 0
+        with nogil:
+            for index in range(self.count):
+                fill_headers_of(&self.parts[index], self.first, self.last, &headers)
+        return headers.name.used, headers.value.used, headers.value.nulls
+
+
+cdef int set_column(Column* column, addresses, int64_t rows) except -1:
+    """Point the column at its buffers; all of its rows are valid until a null is found."""
+    cdef uintptr_t ends = 0, data = 0, views = 0, valid = 0
+    if addresses is not None:
+        ends, data, views, valid = addresses
+    column.ends = <int32_t*>ends
+    column.data = <uint8_t*>data
+    column.views = <uint8_t*>views
+    column.valid = <uint8_t*>valid
+    column.used = column.nulls = 0
+    if ends:
+        column.ends[0] = 0
+    if valid:
+        memset(column.valid, 0xFF, (rows + 7) // 8)
+    return 0
+
+
+cdef bint is_abort_marker(const uint8_t* p, Batch* batch) noexcept nogil:
+    """Whether a transaction's control batch says abort; its one record is never packed."""
+    cdef Fields f
+    if batch.record_count < 1 or batch.attributes & CODEC_MASK:
+        return False
+    if read_fields_narrow(p + OVERHEAD, p + batch.size, &f) != 0:
+        return False
+    return f.key_length >= 4 and load_i16(f.key + 2) == ABORT
