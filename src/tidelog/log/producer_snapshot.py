@@ -1,6 +1,6 @@
 """`.snapshot`: the producers' state at the offset that names the file, so that a start need not replay the log.
 
-    version int16 (1) | crc uint32 (CRC-32C of everything behind it) | number of entries int32, then per producer 46 bytes:
+    version int16 (1) | crc uint32 (CRC-32C of what follows) | number of entries int32, then per producer 46 bytes:
     producer id int64 | epoch int16 | last sequence int32 | last offset int64 | offset delta int32 | timestamp int64 |
     coordinator epoch int32 | first offset of the open transaction int64 (-1: none)
 

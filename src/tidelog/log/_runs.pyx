@@ -1,0 +1,107 @@
+# cython: language_level=3
+"""What a partition log asks about a run of batches before it writes it, answered without a loop in Python."""
+
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
+
+from tidelog.records._batches cimport Batch, BatchRun
+
+from typing import NamedTuple
+
+cdef enum:
+    CONTROL_BIT = 0x20
+
+
+class Survey(NamedTuple):
+    """The run as a whole. Offsets are those that the batches carry."""
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    largest_batch: int
+    in_order: bool
+    has_producers: bool
+    legacy: bool
+
+
+def survey(BatchRun run, Py_ssize_t first, Py_ssize_t stop):
+    """Look at the headers of the batches [first, stop), at least one."""
+    cdef Py_ssize_t i
+    cdef Batch* batch
+    cdef int64_t last = -1, max_timestamp = -1
+    cdef int32_t largest = 0
+    cdef bint in_order = True, producers = False, legacy = False
+    for i in range(first, stop):
+        batch = &run.batches[i]
+        in_order = in_order and batch.base_offset > last and batch.last_offset_delta >= 0
+        last = batch.base_offset + batch.last_offset_delta
+        max_timestamp = max(max_timestamp, batch.max_timestamp)
+        largest = max(largest, batch.size)
+        producers = producers or batch.producer_id >= 0
+        legacy = legacy or batch.magic < 2
+    return Survey(run.batches[first].base_offset, last, max_timestamp, largest, in_order, producers, legacy)
+
+
+def fit(BatchRun run, Py_ssize_t first, int64_t room):
+    """The end of the longest part of the run from `first` on that takes no more than `room` bytes."""
+    cdef Py_ssize_t i = first
+    while i < run.count and run.batches[i].size <= room:
+        room -= run.batches[i].size
+        i += 1
+    return i
+
+
+def size_of(BatchRun run, Py_ssize_t first, Py_ssize_t stop):
+    cdef int64_t size = 0
+    cdef Py_ssize_t i
+    for i in range(first, stop):
+        size += run.batches[i].size
+    return size
+
+
+def after_control(BatchRun run, Py_ssize_t first, Py_ssize_t stop):
+    """The end of the part of [first, stop) that ends with its first control batch of a producer."""
+    cdef Py_ssize_t i
+    for i in range(first, stop):
+        if run.batches[i].attributes & CONTROL_BIT and run.batches[i].producer_id >= 0:
+            return i + 1
+    return stop
+
+
+def epoch_starts(BatchRun run, Py_ssize_t first, Py_ssize_t stop, int32_t latest):
+    """(epoch, offset) of the batches [first, stop) that begin an epoch later than `latest`."""
+    cdef Py_ssize_t i
+    cdef list found = []
+    for i in range(first, stop):
+        if run.batches[i].magic == 2 and run.batches[i].leader_epoch > latest:
+            latest = run.batches[i].leader_epoch
+            found.append((latest, run.batches[i].base_offset))
+    return found
+
+
+def in_range(BatchRun run, int64_t base_offset):
+    """How many batches, from the first on, have a last offset that a segment with this base offset can hold."""
+    cdef Py_ssize_t i
+    cdef int64_t last
+    for i in range(run.count):
+        last = run.batches[i].base_offset + run.batches[i].last_offset_delta
+        if last < base_offset or last - base_offset > INT32_MAX:
+            return i
+    return run.count
+
+
+def batch_at(BatchRun run, int64_t position):
+    """The index of the batch that starts at this position of the buffer, or the number of batches."""
+    cdef Py_ssize_t i
+    for i in range(run.count):
+        if run.batches[i].position >= position:
+            return i
+    return run.count
+
+
+def drop_below(BatchRun run, int64_t offset):
+    """The index of the first batch that ends at `offset` or above."""
+    cdef Py_ssize_t i
+    for i in range(run.count):
+        if run.batches[i].base_offset + run.batches[i].last_offset_delta >= offset:
+            return i
+    return run.count

@@ -1,0 +1,231 @@
+"""Opening a partition's directory: settling what a crash left, loading segments, recovering what is suspect.
+
+1. `.deleted` files go. A `.cleaned` file is a cleaner's unfinished output and goes too, with every `.swap` file at or
+   above the first of them: those belong to a replacement that had not been decided.
+2. Other `.swap` files are finished replacements. What they replace (the plain files whose offset lies in
+   [smallest base, largest next offset)) goes, then they take their plain names.
+3. The segments are loaded. An index without its `.log` goes; a segment without its `.index`, or with a broken
+   `.txnindex`, is recovered even after a clean stop.
+4. After an unclean stop every segment from the recovery point on is recovered, oldest first; at the first cut, what
+   follows is deleted.
+5. If the log ends below its log start offset, nothing of it is valid: it begins anew, empty, at the log start offset.
+6. Leader epochs and producers are cut to the log's ends and completed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tidelog.common.rng import Rng
+from tidelog.common.types import MAX_INT64
+from tidelog.log._index import CorruptIndexError
+from tidelog.log.config import LogConfig
+from tidelog.log.home import Home
+from tidelog.log.leader_epochs import LeaderEpochs
+from tidelog.log.names import (
+    CLEANED,
+    DELETED,
+    INDEX,
+    INDEX_KINDS,
+    LOG,
+    SNAPSHOT,
+    SWAP,
+    TXN_INDEX,
+    file_name,
+    split_name,
+)
+from tidelog.log.producer_state import ProducerState
+from tidelog.log.recovery import rebuild_producers, recover_segment
+from tidelog.log.segment import Segment
+from tidelog.log.segments import Segments
+
+_LOG = logging.getLogger(__name__)
+
+
+class LoadedLog(NamedTuple):
+    segments: Segments
+    log_start_offset: int
+    recovery_point: int
+    next_offset: int
+    #: Segments that a cut left without a place; their files are renamed, the owner removes them later.
+    dropped: list[Segment]
+
+
+class LogLoader:
+    """One loading of one partition."""
+
+    def __init__(
+        self,
+        home: Home,
+        config: LogConfig,
+        *,
+        rng: Rng,
+        epochs: LeaderEpochs,
+        log_start_offset: int,
+        recovery_point: int,
+        clean: bool,
+        expiration_ms: int,
+        on_recovery: Callable[[Segment], None] | None = None,
+    ) -> None:
+        self._home = home
+        self._fs = home.fs
+        self._config = config
+        self._rng = rng
+        self._epochs = epochs
+        self._log_start = log_start_offset
+        self._recovery_point = recovery_point
+        self._clean = clean
+        self._expiration_ms = expiration_ms
+        self._on_recovery = on_recovery
+        self._segments = Segments()
+        self._dropped: list[Segment] = []
+
+    def load(self) -> tuple[LoadedLog, ProducerState]:
+        names = self._fs.listdir(self._home.path)
+        if any(name.endswith((DELETED, CLEANED, SWAP)) for name in names):
+            names = self._settle(names)
+        snapshots = self._load_segments(names)
+        next_offset, recovery_point = self._recover()
+        self._epochs.truncate_from_end(next_offset)
+        log_start = max(self._log_start, self._segments.first.base_offset)
+        self._epochs.truncate_from_start(log_start)
+        producers = self._producers(snapshots if self._clean else None)
+        producers.remove_stray_snapshots(self._segments.bases)
+        rebuild_producers(
+            producers, self._segments, log_start, next_offset, clean=self._clean, now_ms=self._home.clock.time_ms()
+        )
+        return LoadedLog(self._segments, log_start, recovery_point, next_offset, self._dropped), producers
+
+    def _producers(self, snapshots: list[int] | None) -> ProducerState:
+        return ProducerState(self._home, expiration_ms=self._expiration_ms, snapshots=snapshots)
+
+    # ---- what a crash left
+
+    def _settle(self, names: list[str]) -> list[str]:
+        """Steps 1 and 2 of the module's text; returns the names that are there afterwards."""
+        undecided = min((self._offset(name) for name in names if name.endswith(CLEANED)), default=MAX_INT64)
+        swaps = []
+        for name in names:
+            if name.endswith((DELETED, CLEANED)) or (name.endswith(SWAP) and self._offset(name) >= undecided):
+                self._remove(name)
+            elif name.endswith(SWAP):
+                swaps.append(name)
+        if swaps:
+            self._finish_replacement(swaps)
+        return self._fs.listdir(self._home.path)
+
+    def _offset(self, name: str) -> int:
+        parts = split_name(name)
+        return parts[0] if parts is not None else MAX_INT64
+
+    def _remove(self, name: str) -> None:
+        _LOG.info("%s: removing a leftover", self._home.file(name))
+        self._fs.unlink(self._home.file(name), missing_ok=True)
+
+    def _finish_replacement(self, swaps: list[str]) -> None:
+        new = [
+            Segment.load(self._home, self._offset(name), self._config, suffix=SWAP)
+            for name in swaps
+            if name.endswith(LOG + SWAP)
+        ]
+        start = min((segment.base_offset for segment in new), default=MAX_INT64)
+        end = max((segment.next_offset() for segment in new), default=-1)
+        for segment in new:
+            segment.release()
+        for name in self._fs.listdir(self._home.path):
+            parts = split_name(name)
+            if parts is not None and parts[2] == "" and start <= parts[0] < end:
+                self._remove(name)
+        for name in swaps:
+            self._fs.rename(self._home.file(name), self._home.file(name.removesuffix(SWAP)))
+        self._fs.sync_dir(self._home.path)
+
+    # ---- loading
+
+    def _load_segments(self, names: list[str]) -> list[int]:
+        """Load every segment; returns the offsets of the snapshots."""
+        present = set(names)
+        snapshots = []
+        for name in names:
+            parts = split_name(name)
+            if parts is None or parts[2]:
+                continue
+            base_offset, kind, _ = parts
+            if kind == SNAPSHOT:
+                snapshots.append(base_offset)
+            elif kind in INDEX_KINDS and file_name(base_offset, LOG) not in present:
+                _LOG.warning("%s: removing an index without its segment", self._home.file(name))
+                self._fs.unlink(self._home.file(name))
+            elif kind == LOG:
+                self._load_segment(base_offset, present)
+        return snapshots
+
+    def _load_segment(self, base_offset: int, present: set[str]) -> None:
+        has_txn_index = file_name(base_offset, TXN_INDEX) in present
+        segment = Segment.load(
+            self._home,
+            base_offset,
+            self._config,
+            jitter_ms=self._config.random_jitter_ms(self._rng),
+            txn_index_size=None if has_txn_index else 0,
+        )
+        try:
+            sound = file_name(base_offset, INDEX) in present
+            _ = segment.txn_index.entries
+        except CorruptIndexError as error:
+            _LOG.warning("%s", error)
+            sound = False
+        if not sound:
+            _LOG.warning("%s: rebuilding missing or corrupt indexes", segment.data.path)
+            self._recover_segment(segment)
+        self._segments.add(segment)
+
+    # ---- recovery
+
+    def _recover(self) -> tuple[int, int]:
+        """Steps 4 and 5; returns the log end offset and the recovery point."""
+        if not self._clean:
+            suspects = list(self._segments.between(self._recovery_point)) if self._segments else []
+            while suspects:
+                segment = suspects.pop(0)
+                if self._recover_segment(segment) > 0:
+                    self._drop(suspects)
+                    break
+        next_offset = self._segments.last.next_offset() if self._segments else -1
+        intact = next_offset >= self._log_start
+        if self._segments and not intact:
+            _LOG.error(
+                "%s: the log ends at %d, below its start %d; nothing of it is valid",
+                self._home.path, next_offset, self._log_start,
+            )  # fmt: skip
+            self._drop(list(self._segments.all))
+            self._epochs.clear()
+            self._producers(None).restart_at(self._log_start)
+        if not self._segments:
+            jitter = self._config.random_jitter_ms(self._rng)
+            self._segments.add(Segment.create(self._home, self._log_start, self._config, jitter_ms=jitter))
+            next_offset = self._log_start
+        if self._clean and intact:
+            return next_offset, next_offset
+        return next_offset, min(self._recovery_point, next_offset)
+
+    def _recover_segment(self, segment: Segment) -> int:
+        _LOG.info("%s: recovering", segment.data.path)
+        producers = self._producers(None)
+        now = self._home.clock.time_ms()
+        rebuild_producers(producers, self._segments, self._log_start, segment.base_offset, clean=False, now_ms=now)
+        cut = recover_segment(segment, producers, self._epochs)
+        producers.take_snapshot()
+        if self._on_recovery is not None:
+            self._on_recovery(segment)
+        return cut
+
+    def _drop(self, segments: list[Segment]) -> None:
+        """Take segments out of the log; newest first, so that a crash in between leaves no gap."""
+        self._segments.remove(segments)
+        for segment in reversed(segments):
+            segment.release()
+            segment.change_suffix("", DELETED)
+            self._dropped.append(segment)

@@ -1,0 +1,730 @@
+"""PartitionLog: the commit log of one partition. One thread owns it.
+
+    log start offset ≤ last stable offset ≤ high watermark ≤ log end offset
+                                              recovery point ≤ log end offset
+
+Offsets below the log start are deleted (even where their segment still lies on disk). Below the high watermark all
+in-sync replicas have the record; below the last stable offset no transaction is open either. Below the recovery point
+everything is synced to this disk. The log end offset is the next record's.
+
+An append has two stages. Validation and conversion (in `records`, perhaps on a thread) come before; here is the
+second: dedupe, fencing, offsets and epoch stamped in place, a new segment if the present one is full, one write, index
+entries. It raises a `KafkaError` when the batch is refused and a `StorageError` when the disk failed; after the latter
+the owner takes the log directory offline, and this object is only good for being thrown away.
+
+Files that are no longer needed get the suffix `.deleted` and are removed after `file.delete.delay.ms`, through the
+scheduler that `open` was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tidelog.common.clock import Clock
+from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError, StorageError
+from tidelog.common.fs import Buffer, FileSystem
+from tidelog.common.rng import Rng
+from tidelog.common.types import MAX_INT32, NO_OFFSET, NO_TIMESTAMP, TopicPartition
+from tidelog.log import partition_metadata, retention
+from tidelog.log._handles import FileBudget
+from tidelog.log._producers import Pending, ProducerEntry
+from tidelog.log._runs import Survey, epoch_starts, fit, size_of, survey
+from tidelog.log.append import AppendInfo, AppendOrigin, ReadResult, TimestampOffset
+from tidelog.log.config import LogConfig
+from tidelog.log.flush import FlushJob
+from tidelog.log.home import Home
+from tidelog.log.leader_epochs import LeaderEpochs
+from tidelog.log.loader import LogLoader
+from tidelog.log.names import CLEANED, DELETED, SWAP, parse_dir, snapshot_name
+from tidelog.log.producer_state import DEFAULT_EXPIRATION_MS
+from tidelog.log.recovery import rebuild_producers
+from tidelog.log.scheduler import Scheduler, TimerQueue
+from tidelog.log.segment import Segment
+from tidelog.log.timestamps import find_by_timestamp, find_max_timestamp
+from tidelog.log.txn_index import AbortedTxn
+from tidelog.log.verification import VerificationGuard, Verifications
+from tidelog.records._batches import BatchRun
+
+
+class PartitionLog:
+    """See the module's text. Make one by `open`."""
+
+    def __init__(
+        self,
+        home: Home,
+        config: LogConfig,
+        *,
+        topic_partition: TopicPartition,
+        topic_id: bytes | None,
+        rng: Rng,
+        scheduler: Scheduler,
+        epochs: LeaderEpochs,
+        loader: LogLoader,
+        high_watermark: int | None,
+        verify_transactions: bool,
+    ) -> None:
+        self._home = home
+        self._rng = rng
+        self._scheduler = scheduler
+        self.config = config
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.leader_epochs = epochs
+        self.verify_transactions = verify_transactions
+        self.verifications = Verifications()
+        loaded, self.producers = loader.load()
+        self._segments = loaded.segments
+        self._active = loaded.segments.last
+        self.log_start_offset = loaded.log_start_offset
+        self.recovery_point = loaded.recovery_point
+        self.log_end_offset = loaded.next_offset
+        self.high_watermark = loaded.log_start_offset
+        self._first_unstable: int | None = None
+        #: Since when there are records that are not synced; None: there are none.
+        self.unflushed_since_ms: int | None = None
+        self.deleted = False
+        self._touched = False
+        self._new_names = True
+        self._unsynced_snapshots: list[int] = []
+        #: (offset, base offset of its segment, position): where the last upper bound of a read lies.
+        self._bound = (NO_OFFSET, 0, 0)
+        self._unlink_later(loaded.dropped)
+        self.advance_high_watermark(loaded.log_start_offset if high_watermark is None else high_watermark)
+
+    @classmethod
+    def open(
+        cls,
+        dir: Path,
+        config: LogConfig,
+        *,
+        fs: FileSystem,
+        clock: Clock,
+        rng: Rng,
+        files: FileBudget,
+        scheduler: Scheduler | None = None,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        clean: bool = True,
+        topic_id: bytes | None = None,
+        high_watermark: int | None = None,
+        producer_expiration_ms: int = DEFAULT_EXPIRATION_MS,
+        verify_transactions: bool = False,
+    ) -> PartitionLog:
+        """Open (or make) the log in a directory named `topic-partition`.
+
+        `clean`: the log directory was closed properly; otherwise everything from the recovery point on is checked.
+        """
+        name = parse_dir(dir.name)
+        if name is None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{dir}: not the name of a partition's directory")
+        home = Home(dir, fs, clock, files)
+        with _disk(home):
+            fs.mkdir(dir)
+            known = partition_metadata.read(fs, dir)
+            if topic_id is not None and known is None:
+                partition_metadata.write(fs, dir, topic_id)
+            elif topic_id is not None and known != topic_id:
+                raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{dir} belongs to another topic of that name")
+            epochs = LeaderEpochs.load(home)
+            loader = LogLoader(
+                home,
+                config,
+                rng=rng,
+                epochs=epochs,
+                log_start_offset=log_start_offset,
+                recovery_point=recovery_point,
+                clean=clean,
+                expiration_ms=producer_expiration_ms,
+            )
+            return cls(
+                home,
+                config,
+                topic_partition=name.topic_partition,
+                topic_id=known if topic_id is None else topic_id,
+                rng=rng,
+                scheduler=TimerQueue(clock) if scheduler is None else scheduler,
+                epochs=epochs,
+                loader=loader,
+                high_watermark=high_watermark,
+                verify_transactions=verify_transactions,
+            )
+
+    def __repr__(self) -> str:
+        return f"PartitionLog({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"
+
+    @property
+    def dir(self) -> Path:
+        return self._home.path
+
+    @property
+    def home(self) -> Home:
+        return self._home
+
+    @property
+    def is_future(self) -> bool:
+        return self._home.path.name.endswith("-future")
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        return self._segments.all
+
+    @property
+    def active_segment(self) -> Segment:
+        return self._active
+
+    @property
+    def size(self) -> int:
+        return self._segments.size
+
+    @property
+    def unflushed(self) -> int:
+        """How many offsets are not synced."""
+        return self.log_end_offset - self.recovery_point
+
+    # ---- appending
+
+    def append_as_leader(
+        self,
+        run: BatchRun,
+        leader_epoch: int,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        now_ms: int | None = None,
+        verification: VerificationGuard | None = None,
+    ) -> AppendInfo:
+        """Give checked batches their offsets and write them. Without producer ids, each batch may be a request of
+        its own; otherwise the run is one request's. Raises KafkaError: nothing was written."""
+        count = len(run)
+        if count == 0:
+            raise InvalidRecordError("an append without a batch")
+        now = self._home.clock.time_ms() if now_ms is None else now_ms
+        append_time = now if self.config.log_append_time else None
+        first_offset = self.log_end_offset
+        run.stamp(first_offset, leader_epoch, log_append_time=append_time)
+        facts = survey(run, 0, count)
+        self._check_sizes(run, facts, origin)
+        pending = None
+        if facts.has_producers:
+            pending = self.producers.prepare(run, origin)
+            if pending.duplicate is not None:
+                first, last, timestamp = pending.duplicate
+                return AppendInfo(first, last, timestamp, timestamp, self.log_start_offset, duplicate=True)
+            if self.verify_transactions:
+                self._check_verified(run, verification)
+        if leader_epoch != self.leader_epochs.latest_epoch:
+            self.leader_epochs.assign(leader_epoch, first_offset)
+        with _disk(self._home):
+            self._write_as_leader(run, facts, pending, now)
+        return AppendInfo(
+            first_offset,
+            facts.last_offset,
+            facts.max_timestamp,
+            NO_TIMESTAMP if append_time is None else append_time,
+            self.log_start_offset,
+            flush_required=self.log_end_offset - self.recovery_point >= self.config.flush_messages,
+        )
+
+    def append_as_follower(self, records: BatchRun | Buffer) -> AppendInfo:
+        """Write batches that carry their offsets and epochs, as the leader sent them (checksums checked)."""
+        if isinstance(records, BatchRun):
+            run = records
+        else:
+            run = BatchRun(records)
+            run.scan()
+        count = len(run)
+        if count == 0:
+            end = self.log_end_offset
+            return AppendInfo(end, end - 1, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset)
+        facts = survey(run, 0, count)
+        if not facts.in_order:
+            raise InvalidRecordError(f"the offsets of an append to {self.topic_partition} do not rise")
+        if facts.first_offset < self.log_end_offset:
+            raise InvalidRecordError(
+                f"an append to {self.topic_partition} begins at {facts.first_offset}, before the log's end "
+                f"{self.log_end_offset}"
+            )
+        pending = self.producers.prepare(run, AppendOrigin.REPLICATION) if facts.has_producers else None
+        for epoch, offset in epoch_starts(run, 0, count, self.leader_epochs.latest_epoch):
+            self.leader_epochs.assign(epoch, offset)
+        if facts.legacy:  # no epochs in these formats: truncation goes by the high watermark again
+            self.leader_epochs.clear()
+        with _disk(self._home):
+            self._write(run, run.buffers(), 0, count, run.size, facts, pending, self._home.clock.time_ms())
+        return AppendInfo(
+            facts.first_offset, facts.last_offset, facts.max_timestamp, NO_TIMESTAMP, self.log_start_offset,
+            flush_required=self.log_end_offset - self.recovery_point >= self.config.flush_messages,
+        )  # fmt: skip
+
+    def _check_sizes(self, run: BatchRun, facts: Survey, origin: AppendOrigin) -> None:
+        if facts.largest_batch > self.config.max_message_bytes and origin is AppendOrigin.CLIENT:
+            raise KafkaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"The record batch size in the append to {self.topic_partition} is {facts.largest_batch} bytes "
+                f"which exceeds the maximum configured value of {self.config.max_message_bytes}.",
+            )
+        if facts.largest_batch > self.config.segment_size:
+            raise KafkaError(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"Message batch size is {facts.largest_batch} bytes in append to partition {self.topic_partition}, "
+                f"which exceeds the maximum configured segment size of {self.config.segment_size}.",
+            )
+
+    def _check_verified(self, run: BatchRun, guard: VerificationGuard | None) -> None:
+        """A transaction's first write must carry the guard of its verification."""
+        header = run.header(0)
+        if not header.is_transactional or header.is_control:
+            return
+        entry = self.producers.entries.get(header.producer_id)
+        if entry is not None and entry.txn_first_offset >= 0 and entry.epoch == header.producer_epoch:
+            return
+        if not self.verifications.accepts(header.producer_id, guard):
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+        lowest = self.verifications.lowest_sequence(header.producer_id)
+        if lowest is not None and header.base_sequence > lowest:
+            raise KafkaError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Out of order sequence number for producer {header.producer_id}: {header.base_sequence} (incoming "
+                f"seq. number), {lowest} (earliest seen sequence)",
+            )
+
+    def _write_as_leader(self, run: BatchRun, facts: Survey, pending: Pending | None, now: int) -> None:
+        count = len(run)
+        room = self.config.segment_size - self._active.data.size
+        if run.size <= room or pending is not None or count == 1:
+            self._write(run, run.buffers(), 0, count, run.size, facts, pending, now)
+            return
+        first = 0
+        while first < count:  # several requests: as many as fit, then a new segment
+            stop = fit(run, first, room)
+            if stop == first:
+                stop = max(fit(run, first, self.config.segment_size), first + 1)
+            part = survey(run, first, stop)
+            self._write(run, run.take(first, stop).buffers(), first, stop, size_of(run, first, stop), part, None, now)
+            first = stop
+            room = self.config.segment_size - self._active.data.size
+
+    def _write(
+        self,
+        run: BatchRun,
+        buffers: Sequence[Buffer],
+        first: int,
+        stop: int,
+        size: int,
+        facts: Survey,
+        pending: Pending | None,
+        now: int,
+    ) -> None:
+        """Write the batches [first, stop) into one segment, a new one if it must be, and put their effects in force."""
+        if self._active.should_roll(size, facts.max_timestamp, facts.last_offset, now):
+            self._roll(max(facts.last_offset - MAX_INT32, 0) if facts.legacy else facts.first_offset)
+        self._touched = True
+        self._active.append(run, buffers, first, stop)
+        self.log_end_offset = self.producers.map_end_offset = facts.last_offset + 1
+        if self.unflushed_since_ms is None:
+            self.unflushed_since_ms = now
+        if pending is not None:
+            self._commit_producers(pending)
+
+    def _commit_producers(self, pending: Pending) -> None:
+        producers = self.producers
+        producers.commit(pending)
+        for completed in pending.completed:
+            stable = producers.last_stable_offset_after(completed)
+            if completed.aborted:
+                self._active.txn_index.append(
+                    AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
+                )
+            producers.complete(completed)
+            self.verifications.clear(completed.producer_id)
+        for _, producer_id in pending.started:
+            self.verifications.clear(producer_id)
+        if pending.started or pending.completed:
+            self._first_unstable = producers.first_unstable_offset
+
+    # ---- reading
+
+    def read(
+        self, offset: int, max_bytes: int, *, upper_bound: int | None = None, min_one_message: bool = True
+    ) -> ReadResult:
+        """The batches from the one that holds `offset` on, up to `max_bytes` and nothing at or above `upper_bound`.
+
+        The last batch may be cut; `min_one_message` lets the first be whole whatever its size.
+        """
+        end = self.log_end_offset
+        if offset > end or offset < self.log_start_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Received request for offset {offset} for partition {self.topic_partition}, but we only have log "
+                f"segments from offset {self.log_start_offset} up to {end}.",
+            )
+        bound = end if upper_bound is None else min(upper_bound, end)
+        if offset >= bound:
+            return ReadResult(None, offset)
+        with _disk(self._home):
+            for segment in self._segments.between(offset, bound):
+                limit = self._bound_position(segment, bound) if bound < end else None
+                found = segment.read(offset, max_bytes, limit, min_one_message)
+                if found is not None:
+                    return ReadResult(found.slice, found.base_offset, found.first_batch_incomplete)
+        return ReadResult(None, offset)
+
+    def _bound_position(self, segment: Segment, bound: int) -> int | None:
+        """Where the first batch lies that a read below `bound` must not return; None: not in this segment."""
+        known, base_offset, position = self._bound
+        if known == bound:
+            return position if base_offset == segment.base_offset else None
+        if self._segments.floor(bound) is not segment:
+            return None
+        found = segment.translate(bound)
+        position = segment.size if found is None else found.position
+        if segment is not self._active or found is not None:
+            self._bound = (bound, segment.base_offset, position)
+        return position
+
+    def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
+        """The aborted transactions that overlap [start, end)."""
+        found: list[AbortedTxn] = []
+        with _disk(self._home):
+            for segment in self._segments.between(start):
+                more, complete = segment.txn_index.collect(start, end)
+                found += more
+                if complete:
+                    break
+        return found
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is not below `timestamp`."""
+        with _disk(self._home):
+            for segment in self._segments.all:
+                if segment.largest_timestamp >= timestamp:
+                    return find_by_timestamp(segment, timestamp, self.log_start_offset)
+        return None
+
+    def max_timestamp_offset(self) -> TimestampOffset | None:
+        """The record with the largest timestamp."""
+        with _disk(self._home):
+            return find_max_timestamp(self._segments.all)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(the largest known epoch not above `epoch`, the offset after its last record); (-1, -1): not known."""
+        return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def assign_epoch(self, epoch: int, start_offset: int) -> None:
+        """A new leader begins to write at `start_offset`."""
+        self.leader_epochs.assign(epoch, start_offset)
+
+    # ---- the watermarks
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it no transaction is open and every record is replicated."""
+        first = self._first_unstable
+        if first is None or first >= self.high_watermark:
+            return self.high_watermark
+        return max(first, self.log_start_offset)
+
+    def advance_high_watermark(self, offset: int) -> bool:
+        """Move the high watermark to `offset`, within the log; true when it changed. (It may also move back.)"""
+        offset = max(self.log_start_offset, min(offset, self.log_end_offset))
+        if offset == self.high_watermark:
+            return False
+        self.high_watermark = offset
+        if self.producers.unreplicated or self.producers.ongoing or self._first_unstable is not None:
+            self.producers.high_watermark_moved(offset)
+            self._first_unstable = self.producers.first_unstable_offset
+        return True
+
+    def advance_log_start(self, offset: int) -> bool:
+        """Records below `offset` are gone (DeleteRecords, the leader's log start); true when it changed."""
+        if offset > self.high_watermark:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Cannot increment the log start offset to {offset} of partition {self.topic_partition} since it is "
+                f"larger than the high watermark {self.high_watermark}",
+            )
+        if offset <= self.log_start_offset:
+            return False
+        self._set_log_start(offset)
+        self.leader_epochs.truncate_from_start(offset)
+        self.producers.log_start_moved(offset)
+        self._first_unstable = self.producers.first_unstable_offset
+        return True
+
+    def _set_log_start(self, offset: int) -> None:
+        self.log_start_offset = offset
+        self.high_watermark = max(self.high_watermark, offset)
+        self.recovery_point = max(self.recovery_point, offset)
+
+    # ---- segments
+
+    def roll(self, offset: int | None = None) -> Segment:
+        """Begin a new segment at the log's end (or at `offset` if that is higher)."""
+        with _disk(self._home):
+            return self._roll(self.log_end_offset if offset is None else offset)
+
+    def _roll(self, offset: int) -> Segment:
+        base_offset = max(offset, self.log_end_offset)
+        active = self._active
+        if active.base_offset == base_offset:
+            if active.size:
+                raise StorageError(f"{self.dir}: a segment with base offset {base_offset} exists and is not empty")
+            self._segments.remove([active])  # empty, but its indexes have no room
+            self._delete_now([active])
+        else:
+            active.become_inactive()
+        # The snapshot belongs to the new segment, whose base may lie behind the state's end.
+        self.producers.map_end_offset = base_offset
+        if self.producers.take_snapshot(sync=False):
+            self._unsynced_snapshots.append(base_offset)
+        self._add_segment(base_offset)
+        return self._active
+
+    def _add_segment(self, base_offset: int) -> None:
+        jitter = self.config.random_jitter_ms(self._rng)
+        self._active = Segment.create(self._home, base_offset, self.config, jitter_ms=jitter)
+        self._segments.add(self._active)
+        self._touched = self._new_names = True
+
+    def delete_old_segments(self) -> int:
+        """Apply retention; returns how many segments went."""
+        with _disk(self._home):
+            gone = self._delete(retention.before_log_start(self.log_start_offset))
+            if self.config.delete:
+                gone += self._delete(retention.beyond_size(self._segments, self.config))
+                gone += self._delete(retention.beyond_age(self.config, self._home.clock.time_ms()))
+        return gone
+
+    def _delete(self, rule: retention.Rule | None) -> int:
+        if rule is None:
+            return 0
+        gone = retention.deletable(self._segments, rule, self.high_watermark, self.log_end_offset)
+        if gone:
+            if len(gone) == len(self._segments):
+                self._roll(self.log_end_offset)  # there is always one segment
+            self._segments.remove(gone)
+            self._delete_later(gone)
+            self.advance_log_start(self._segments.first.base_offset)
+        return len(gone)
+
+    def _delete_later(self, segments: Sequence[Segment]) -> None:
+        """Mark segments (and their producer snapshots) as deleted; they are removed after the delay."""
+        for segment in segments:
+            segment.change_suffix(segment.suffix, DELETED)
+            self.producers.detach_snapshot(segment.base_offset, DELETED)
+        self._unlink_later(segments)
+
+    def _unlink_later(self, segments: Sequence[Segment]) -> None:
+        if segments:
+            doomed = tuple(segments)
+            self._scheduler.call_later(self.config.file_delete_delay_ms / 1000, lambda: self._unlink(doomed))
+
+    def _unlink(self, segments: Sequence[Segment]) -> None:
+        """Remove files that were marked. Their directory may be gone by now."""
+        if self.deleted and not self._home.fs.exists(self._home.path):
+            for segment in segments:
+                segment.release()
+            return
+        for segment in segments:
+            segment.delete()
+            self._home.fs.unlink(self._home.file(snapshot_name(segment.base_offset, DELETED)), missing_ok=True)
+
+    def _delete_now(self, segments: Sequence[Segment]) -> None:
+        for segment in segments:
+            segment.delete()
+            if segment.base_offset in self.producers.snapshots:
+                self.producers.remove_snapshot(segment.base_offset)
+
+    def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
+        """Put cleaned segments (`.cleaned`, synced) in the place of those that they were made from.
+
+        Once all of them carry `.swap` the replacement is decided: a crash after that is completed by the loader.
+        """
+        with _disk(self._home):
+            for segment in sorted(new, key=lambda segment: -segment.base_offset):
+                segment.change_suffix(CLEANED, SWAP)
+            self._home.fs.sync_dir(self._home.path)
+            present = {id(segment) for segment in self._segments.all}
+            replaced = [segment for segment in old if id(segment) in present]
+            self._segments.replace(new, replaced)
+            kept_bases = {segment.base_offset for segment in new}
+            for segment in replaced:
+                segment.change_suffix("", DELETED)
+                if segment.base_offset not in kept_bases:
+                    self.producers.detach_snapshot(segment.base_offset, DELETED)
+            for segment in new:
+                segment.change_suffix(SWAP, "")
+            self._home.fs.sync_dir(self._home.path)
+            self._unlink_later(replaced)
+
+    # ---- truncation
+
+    def truncate_to(self, offset: int) -> bool:
+        """Drop everything from `offset` on; false when the log ends there or before."""
+        if offset < 0:
+            raise ValueError(f"cannot truncate to {offset}")
+        if offset >= self.log_end_offset:
+            self.leader_epochs.truncate_from_end(offset)
+            return False
+        with _disk(self._home):
+            if self._segments.first.base_offset > offset:
+                self._start_anew(offset)
+            else:
+                self._truncate(offset)
+        return True
+
+    def _truncate(self, offset: int) -> None:
+        gone = [segment for segment in self._segments.all if segment.base_offset > offset]
+        self._segments.remove(gone)
+        self._delete_later(list(reversed(gone)))
+        self._active = self._segments.last
+        self._active.truncate_to(offset)
+        self._touched = True
+        self.log_end_offset = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self._bound = (NO_OFFSET, 0, 0)
+        self.leader_epochs.truncate_from_end(offset)
+        self.log_start_offset = min(offset, self.log_start_offset)
+        self._rebuild_producers()
+        self.high_watermark = min(self.high_watermark, offset)
+        self._first_unstable = self.producers.first_unstable_offset
+
+    def truncate_fully_and_start_at(self, offset: int, log_start: int | None = None) -> None:
+        """Drop everything; the log begins again, empty, at `offset`."""
+        with _disk(self._home):
+            self._start_anew(offset, log_start)
+
+    def _start_anew(self, offset: int, log_start: int | None = None) -> None:
+        gone = self._segments.all
+        self._segments.remove(gone)
+        self._delete_later(gone)
+        self._add_segment(offset)
+        self.leader_epochs.clear()
+        self.producers.restart_at(offset)
+        self.log_end_offset = offset
+        self.log_start_offset = offset if log_start is None else log_start
+        self.recovery_point = min(self.recovery_point, offset)
+        self._bound = (NO_OFFSET, 0, 0)
+        self._rebuild_producers()
+        self.high_watermark = offset
+        self._first_unstable = self.producers.first_unstable_offset
+
+    def _rebuild_producers(self) -> None:
+        rebuild_producers(
+            self.producers,
+            self._segments,
+            self.log_start_offset,
+            self.log_end_offset,
+            clean=False,
+            now_ms=self._home.clock.time_ms(),
+        )
+
+    # ---- durability
+
+    def flush_job(self, up_to: int | None = None) -> FlushJob | None:
+        """What must be synced so that everything below `up_to` (the log's end) is durable; None: nothing."""
+        offset = self.log_end_offset if up_to is None else min(up_to, self.log_end_offset)
+        if offset <= self.recovery_point and not self.leader_epochs.dirty:
+            return None
+        job = FlushJob(self._home, offset, self._segments.between(self.recovery_point, offset))
+        if self.leader_epochs.dirty:
+            job.epochs = self.leader_epochs.encoded()
+            self.leader_epochs.dirty = False
+        job.snapshots, self._unsynced_snapshots = self._unsynced_snapshots, []
+        job.new_names, self._new_names = self._new_names, False
+        return job
+
+    def flush_done(self, job: FlushJob) -> None:
+        """The job ran without an error."""
+        self.recovery_point = max(self.recovery_point, min(job.offset, self.log_end_offset))
+        if self.recovery_point >= self.log_end_offset:
+            self.unflushed_since_ms = None
+
+    def flush(self, up_to: int | None = None) -> None:
+        """Sync here and now."""
+        job = self.flush_job(up_to)
+        if job is not None:
+            with _disk(self._home):
+                job.run()
+            self.flush_done(job)
+
+    def take_snapshot(self) -> None:
+        with _disk(self._home):
+            self.producers.take_snapshot()
+
+    # ---- producers
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers that were not heard of for `producer.id.expiration.ms`."""
+        return self.producers.expire(now_ms)
+
+    def active_producers(self) -> list[ProducerEntry]:
+        return list(self.producers.entries.values())
+
+    def has_late_transaction(self, now_ms: int, longest_ms: int) -> bool:
+        """Whether a transaction is open longer than its coordinator allows (plus the caller's grace)."""
+        return self.producers.has_late_transaction(now_ms, longest_ms)
+
+    def start_verification(self, producer_id: int, sequence: int, epoch: int) -> VerificationGuard | None:
+        """The guard that a transaction's first write must carry; None when the transaction is known here."""
+        entry = self.producers.entries.get(producer_id)
+        if entry is not None and entry.txn_first_offset >= 0 and entry.epoch == epoch:
+            return None
+        return self.verifications.start(producer_id, sequence, epoch)
+
+    # ---- life
+
+    def update_config(self, config: LogConfig) -> None:
+        """Use another configuration from now on; index sizes apply from the next segment on."""
+        self.config = config
+        for segment in self._segments.all:
+            segment.config = config
+            segment.indexes.interval = config.index_interval_bytes
+
+    def rename(self, dir_name: str) -> None:
+        """Move the directory (`-delete`, `-stray`, a `-future` replica that takes its place)."""
+        with _disk(self._home):
+            self._home.rename(self._home.path.parent / dir_name)
+
+    def mark_deleted(self) -> None:
+        """Nothing will be appended any more; `delete` removes the files."""
+        self.deleted = True
+
+    def close(self) -> None:
+        """Cut the indexes to size, sync, remember the producers, close the files."""
+        with _disk(self._home):
+            if self._touched:
+                self._active.become_inactive()
+                job = self.flush_job() or FlushJob(self._home, self.log_end_offset, (self._active,))
+                job.run()
+                self.flush_done(job)
+            elif self.leader_epochs.dirty:
+                self.leader_epochs.flush()
+            self.producers.take_snapshot()
+            for segment in self._segments.all:
+                segment.close()
+
+    def release(self) -> None:
+        """Close the files and write nothing: the disk has failed."""
+        for segment in self._segments.all:
+            segment.release()
+
+    def delete(self) -> None:
+        """Remove every file and the directory."""
+        self.deleted = True
+        with _disk(self._home):
+            for segment in self._segments.all:
+                segment.release()
+            for name in self._home.fs.listdir(self._home.path):
+                self._home.fs.unlink(self._home.file(name), missing_ok=True)
+            self._home.fs.rmdir(self._home.path)
+
+
+@contextmanager
+def _disk(home: Home) -> Iterator[None]:
+    """An error of the disk is a `StorageError`: whoever owns the log directory takes it offline."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{home.path}: {error}") from error
