@@ -176,7 +176,8 @@ class _DecoderSource:
         var = self.src.fresh("s")
         emit = self.src.emit
         if nullable:
-            emit("p += 1", "if b[p - 1] > 127:", f"    {target} = None", "else:")
+            null = "b[p - 1] > 127" if field.tag is None else "not b[p - 1]"
+            emit("p += 1", f"if {null}:", f"    {target} = None", "else:")
             self.src.depth += 1
         self.struct(field.struct, var)
         self.flush()

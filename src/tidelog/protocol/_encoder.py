@@ -212,7 +212,8 @@ class _EncoderSource:
             self.struct(field.struct, var)
             return
         self.flush()
-        self.src.emit(f"{var} = {value}", f"if {var} is None: {self.out}.append(255)", "else:")
+        null = 255 if field.tag is None else 0  # int8 -1; but an unsigned varint within a tag
+        self.src.emit(f"{var} = {value}", f"if {var} is None: {self.out}.append({null})", "else:")
         self.src.depth += 1
         self.src.emit(f"{self.out}.append(1)")
         self.struct(field.struct, var)
