@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,7 @@ def read(server: Any, topic: str, count: int, **config: Any) -> list[Any]:
     )
     try:
         consumer.assign([TopicPartition(topic, 0)])
-        return [record for record, _ in zip(consumer, range(count), strict=False)]
+        return list(itertools.islice(consumer, count))
     finally:
         consumer.close()
 
