@@ -7,7 +7,11 @@ import click
 from tidelog.cli.main import load
 
 #: name → (module:command, help), imported when used.
-_TABLE: dict[str, tuple[str, str]] = {}
+_TABLE: dict[str, tuple[str, str]] = {
+    "dump": ("tidelog.cli.log_dump:dump", "Show batches, records, indexes, snapshots and checkpoints."),
+    "verify": ("tidelog.cli.log_verify:verify", "Check checksums, offsets, indexes and snapshots."),
+    "stat": ("tidelog.cli.log_stat:stat", "Show sizes, counts, times, compression and keys."),
+}
 
 
 class _LogGroup(click.Group):

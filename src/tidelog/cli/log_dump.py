@@ -1,0 +1,216 @@
+"""`tidelog log dump`: what a log's files say, batch by batch or record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tidelog.cli.log_decode import decode_internal
+from tidelog.cli.log_files import describe_file
+from tidelog.cli.log_paths import is_partition, partitions_of
+from tidelog.cli.output import Output, json_bytes, json_option, text_of, time_text
+from tidelog.common.errors import UsageError
+from tidelog.log.names import LOG, parse_dir, split_name
+from tidelog.log.reader import PartitionReader
+from tidelog.log.segment_reader import SegmentReader
+from tidelog.records.attributes import TimestampType
+from tidelog.records.batch import Record, RecordBatch
+from tidelog.records.control import control_type
+
+BATCH_COLUMNS = (
+    "Position", "Base offset", "Last offset", "Records", "Size", "Magic", "Codec", "Timestamp", "Leader epoch",
+    "Producer", "Sequence", "Flags",
+)  # fmt: skip
+
+
+@click.command("dump")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--records", "-r", is_flag=True, help="Show every record, not only the batches.")
+@click.option("--offset", "-o", type=int, help="Start at this offset.")
+@click.option("--end", "-e", type=int, help="Stop before this offset.")
+@click.option("--from-time", type=int, metavar="MS", help="Only batches with records at or after this time.")
+@click.option("--to-time", type=int, metavar="MS", help="Only records before this time (with --records).")
+@click.option("--topic", "-t", multiple=True, help="Only this topic (of a log directory); may be repeated.")
+@click.option("--limit", "-n", type=int, help="Stop after so many batches or records.")
+@json_option
+def dump(
+    path: Path,
+    records: bool,
+    offset: int | None,
+    end: int | None,
+    from_time: int | None,
+    to_time: int | None,
+    topic: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Show what a log directory, a partition or a single file holds.
+
+    PATH may be a log directory, a partition's directory, or any file in them: .log, .index, .timeindex, .txnindex,
+    .snapshot, a checkpoint, meta.properties, partition.metadata. Records of __consumer_offsets and
+    __transaction_state are decoded.
+
+    \b
+    Examples:
+      tidelog log dump /var/lib/kafka/orders-0
+      tidelog log dump /var/lib/kafka/orders-0 --records --offset 1000 --limit 20
+      tidelog log dump /var/lib/kafka/__consumer_offsets-12 --records --json | jq .decoded
+      tidelog log dump /var/lib/kafka/orders-0/00000000000000000000.timeindex
+      tidelog log dump /var/lib/kafka/recovery-point-offset-checkpoint
+    """
+    output = Output(as_json=as_json)
+    if not path.exists():
+        raise UsageError(f"{path} does not exist")
+    if path.is_file():
+        name = split_name(path.name)
+        if name is None or name[1] != LOG:
+            describe_file(path, output)
+            return
+        batches: Iterator[tuple[str, int, RecordBatch]] = _of_file(path)
+    else:
+        ranges = {"start_offset": offset, "end_offset": end, "start_time": from_time, "end_time": to_time}
+        batches = _of_partitions(partitions_of([path], topic), ranges)
+        if not is_partition(path) and limit is None and not topic and not as_json:
+            output.remark("This is a whole log directory; --topic, --limit or a partition's path shows less.")
+    if records:
+        _dump_records(batches, output, offset, end, (from_time, to_time), limit)
+    else:
+        _dump_batches(batches, output, limit)
+
+
+def _of_file(path: Path) -> Iterator[tuple[str, int, RecordBatch]]:
+    from tidelog.common.fs import LOCAL_FS
+
+    parsed = split_name(path.name)
+    if parsed is None or parsed[2]:
+        raise UsageError(f"{path} is no segment in use")
+    parent = parse_dir(path.resolve().parent.name)
+    topic = parent.topic_partition.topic if parent else ""
+    for position, batch in SegmentReader(LOCAL_FS, path.parent, parsed[0]).placed_batches():
+        yield topic, position, batch
+
+
+def _of_partitions(
+    partitions: Iterator[PartitionReader], ranges: dict[str, int | None]
+) -> Iterator[tuple[str, int, RecordBatch]]:
+    for partition in partitions:
+        for batch in partition.batches(**ranges):
+            yield partition.topic, -1, batch
+
+
+def _dump_batches(batches: Iterator[tuple[str, int, RecordBatch]], output: Output, limit: int | None) -> None:
+    rows = (_batch_row(position, batch) for _, position, batch in batches)
+    if output.terminal and not output.as_json:
+        page: list[list[object]] = []
+        for number, row in enumerate(rows):
+            if number == limit:
+                break
+            page.append(row)
+            if len(page) == 1000:  # a table needs its column widths: draw long dumps in pages
+                output.rows(BATCH_COLUMNS, page)
+                page = []
+        if page:
+            output.rows(BATCH_COLUMNS, page)
+    else:
+        for number, row in enumerate(rows):
+            if number == limit:
+                break
+            named = dict(zip(BATCH_COLUMNS, row, strict=True))
+            if output.as_json:
+                output.json({name.lower().replace(" ", "_"): value for name, value in named.items()})
+            else:
+                output.line(" ".join(f"{name.lower().replace(' ', '_')}={value}" for name, value in named.items()))
+
+
+def _batch_row(position: int, batch: RecordBatch) -> list[object]:
+    header = batch.header
+    flags = [
+        name
+        for name, present in (
+            ("transactional", header.is_transactional),
+            ("control", header.is_control),
+            ("append-time", header.timestamp_type == TimestampType.LOG_APPEND_TIME),
+        )
+        if present
+    ]
+    if header.delete_horizon is not None and header.magic >= 2:
+        flags.append(f"delete-horizon={header.delete_horizon}")
+    producer = f"{header.producer_id}/{header.producer_epoch}" if header.producer_id >= 0 else "-"
+    return [
+        position if position >= 0 else None,
+        header.base_offset,
+        header.last_offset,
+        batch.record_count,
+        header.size,
+        header.magic,
+        header.codec.label,
+        time_text(header.max_timestamp),
+        header.leader_epoch,
+        producer,
+        header.base_sequence if header.base_sequence >= 0 else None,
+        ",".join(flags),
+    ]
+
+
+def _dump_records(
+    batches: Iterator[tuple[str, int, RecordBatch]],
+    output: Output,
+    start: int | None,
+    end: int | None,
+    times: tuple[int | None, int | None],
+    limit: int | None,
+) -> None:
+    shown = 0
+    for topic, _, batch in batches:
+        for record in batch.records():
+            if not _in_range(record.offset, start, end) or not _in_range(record.timestamp, *times):
+                continue
+            if shown == limit:
+                return
+            shown += 1
+            fields = _record_fields(topic, batch, record)
+            if output.as_json:
+                output.json(fields)
+            else:
+                output.line(_record_line(fields, record))
+
+
+def _in_range(value: int, start: int | None, end: int | None) -> bool:
+    return (start is None or value >= start) and (end is None or value < end)
+
+
+def _record_fields(topic: str, batch: RecordBatch, record: Record) -> dict[str, Any]:
+    fields: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
+    if batch.is_control:
+        return {**fields, "control": control_type(record.key).name, "producer_id": batch.producer_id}
+    decoded = decode_internal(topic, record)
+    if decoded is not None:
+        return {**fields, "decoded": decoded}
+    fields["key"] = json_bytes(record.key)
+    fields["value"] = json_bytes(record.value)
+    if record.headers:
+        fields["headers"] = [[name, json_bytes(value)] for name, value in record.headers]
+    return fields
+
+
+def _record_line(fields: dict[str, Any], record: Record) -> str:
+    start = f"{record.offset:>10}  {time_text(record.timestamp) or '-':<24}"
+    if "control" in fields:
+        return f"{start}  {fields['control']} marker of producer {fields['producer_id']}"
+    if "decoded" in fields:
+        decoded = fields["decoded"]
+        value = "tombstone" if decoded["value"] is None else _short(decoded["value"])
+        return f"{start}  {decoded['type']}  {_short(decoded['key'])}  {value}"
+    key = "-" if record.key is None else text_of(record.key)
+    value = "tombstone" if record.value is None else text_of(record.value, 200)
+    headers = " ".join(f"{name}={'-' if data is None else text_of(data)}" for name, data in record.headers)
+    return f"{start}  {key}  {value}" + (f"  [{headers}]" if headers else "")
+
+
+def _short(fields: dict[str, Any]) -> str:
+    return " ".join(
+        f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}" for name, value in fields.items()
+    )

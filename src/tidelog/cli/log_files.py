@@ -1,0 +1,103 @@
+"""The small files of a log directory as tables: indexes, snapshots, checkpoints, identities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tidelog.cli.output import Output, time_text
+from tidelog.common.errors import UsageError
+from tidelog.common.properties import parse_properties
+from tidelog.common.uuids import uuid_to_text
+from tidelog.log import checkpoint, partition_metadata, producer_snapshot, txn_index
+from tidelog.log.names import (
+    CLEAN_SHUTDOWN_FILE,
+    INDEX,
+    LEADER_EPOCH_FILE,
+    META_PROPERTIES_FILE,
+    PARTITION_METADATA_FILE,
+    SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    split_name,
+)
+from tidelog.log.segment_reader import decode_offset_index, decode_time_index
+
+Show = Callable[[Path, bytes, int, Output], None]
+
+
+def describe_file(path: Path, output: Output) -> None:
+    """Show one file, by what its name says it is."""
+    parsed = split_name(path.name)
+    show = _BY_NAME.get(path.name) or (_BY_KIND.get(parsed[1]) if parsed else None)
+    if show is None and path.name.endswith("-checkpoint"):
+        show = _offsets
+    if show is None:
+        raise UsageError(f"{path} is no file that Kafka keeps in a log directory")
+    show(path, path.read_bytes(), parsed[0] if parsed else 0, output)
+
+
+def _offset_index(path: Path, data: bytes, base: int, output: Output) -> None:
+    output.rows(("Offset", "Position"), decode_offset_index(data, base))
+
+
+def _time_index(path: Path, data: bytes, base: int, output: Output) -> None:
+    rows = [(entry.timestamp, time_text(entry.timestamp), entry.offset) for entry in decode_time_index(data, base)]
+    output.rows(("Timestamp", "Time", "Offset"), rows)
+
+
+def _txn_index(path: Path, data: bytes, base: int, output: Output) -> None:
+    columns = ("Producer id", "First offset", "Last offset", "Last stable offset")
+    output.rows(columns, txn_index.decode(data, base, str(path)))
+
+
+def _snapshot(path: Path, data: bytes, base: int, output: Output) -> None:
+    columns = (
+        "Producer id", "Epoch", "Last sequence", "Last offset", "Offset delta", "Timestamp", "Coordinator epoch",
+        "Open transaction",
+    )  # fmt: skip
+    rows = [
+        (
+            entry.producer_id,
+            entry.epoch,
+            entry.last_sequence,
+            entry.last_offset,
+            entry.last_offset_delta,
+            entry.last_timestamp,
+            entry.coordinator_epoch,
+            entry.txn_first_offset if entry.txn_first_offset >= 0 else None,
+        )
+        for entry in producer_snapshot.decode(data, str(path))
+    ]
+    output.rows(columns, rows)
+
+
+def _offsets(path: Path, data: bytes, base: int, output: Output) -> None:
+    rows = [checkpoint.parse_fields(line, 3, str(path)) for line in checkpoint.decode_rows(data, str(path))]
+    output.rows(("Topic", "Partition", "Offset"), [(topic, int(number), int(offset)) for topic, number, offset in rows])
+
+
+def _epochs(path: Path, data: bytes, base: int, output: Output) -> None:
+    rows = [checkpoint.parse_fields(line, 2, str(path)) for line in checkpoint.decode_rows(data, str(path))]
+    output.rows(("Leader epoch", "Start offset"), [(int(epoch), int(offset)) for epoch, offset in rows])
+
+
+def _properties(path: Path, data: bytes, base: int, output: Output) -> None:
+    output.record(parse_properties(data.decode("latin-1")))
+
+
+def _topic_id(path: Path, data: bytes, base: int, output: Output) -> None:
+    output.record({"topic_id": uuid_to_text(partition_metadata.decode(data, str(path)))})
+
+
+def _marker(path: Path, data: bytes, base: int, output: Output) -> None:
+    output.record({"clean_shutdown": True, "content": data.decode("utf-8", "replace")})
+
+
+_BY_KIND: dict[str, Show] = {INDEX: _offset_index, TIME_INDEX: _time_index, TXN_INDEX: _txn_index, SNAPSHOT: _snapshot}
+_BY_NAME: dict[str, Show] = {
+    LEADER_EPOCH_FILE: _epochs,
+    META_PROPERTIES_FILE: _properties,
+    PARTITION_METADATA_FILE: _topic_id,
+    CLEAN_SHUTDOWN_FILE: _marker,
+}

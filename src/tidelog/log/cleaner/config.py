@@ -1,0 +1,49 @@
+"""What the broker's `log.cleaner.*` keys say, in typed form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: A map entry's size bounds what one thread can use: Kafka's map is indexed by a 32-bit number.
+_LARGEST_MAP = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class CleanerConfig:
+    enable: bool = True
+    threads: int = 1
+    dedupe_buffer_size: int = 134_217_728
+    load_factor: float = 0.9
+    io_buffer_size: int = 524_288
+    io_max_bytes_per_second: float = float("inf")
+    backoff_ms: int = 15_000
+
+    @classmethod
+    def from_broker(cls, values: Mapping[str, object]) -> CleanerConfig:
+        """From the broker's configuration; keys that are not set take their defaults."""
+
+        def number(name: str, default: float) -> float:
+            value = values.get(f"log.cleaner.{name}")
+            return default if value is None else float(str(value))
+
+        rate = number("io.max.bytes.per.second", cls.io_max_bytes_per_second)
+        return cls(
+            enable=str(values.get("log.cleaner.enable", "true")).lower() == "true",
+            threads=int(number("threads", cls.threads)),
+            dedupe_buffer_size=int(number("dedupe.buffer.size", cls.dedupe_buffer_size)),
+            load_factor=number("io.buffer.load.factor", cls.load_factor),
+            io_buffer_size=int(number("io.buffer.size", cls.io_buffer_size)),
+            io_max_bytes_per_second=rate if rate < 1e300 else float("inf"),
+            backoff_ms=int(number("backoff.ms", cls.backoff_ms)),
+        )
+
+    @property
+    def map_memory(self) -> int:
+        """The bytes of one thread's offset map."""
+        return min(self.dedupe_buffer_size // max(1, self.threads), _LARGEST_MAP)
+
+    @property
+    def read_buffer(self) -> int:
+        """The bytes of one thread's read buffer (as much again is written)."""
+        return max(self.io_buffer_size // max(1, self.threads) // 2, 1024)

@@ -1,0 +1,246 @@
+"""Reads segments through the compiled loops and writes what they keep into `.cleaned` segments.
+
+A `Rewriter` belongs to one thread and is used for one log after the other; its memory is fixed: the offset map, a read
+buffer that grows only for a batch that does not fit it, and the kernel's scratch. Nothing here changes a log: its
+owner swaps the new segments in (`CleanJob.apply`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tidelog.common.errors import CorruptRecordError
+from tidelog.common.types import MAX_INT32
+from tidelog.log._cleaner import FULL, LEGACY, MORE, CleanerKernel
+from tidelog.log._offset_map import OffsetMap
+from tidelog.log.cleaner import legacy
+from tidelog.log.cleaner.config import CleanerConfig
+from tidelog.log.cleaner.throttler import Throttler
+from tidelog.log.cleaner.transactions import CleanedTransactions
+from tidelog.log.names import CLEANED
+from tidelog.log.segment import Segment
+from tidelog.log.txn_index import AbortedTxn
+from tidelog.records._batches import BatchRun
+
+
+class CleaningAborted(Exception):
+    """The log was truncated, moved or deleted while it was being cleaned; what was written goes."""
+
+
+@dataclass
+class CleanerStats:
+    """What one pass did."""
+
+    map_messages: int = 0
+    map_bytes: int = 0
+    map_utilization: float = 0.0
+    read_messages: int = 0
+    read_bytes: int = 0
+    kept_messages: int = 0
+    kept_bytes: int = 0
+    keyless: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class FilterRules:
+    """What decides about a record, beside the map."""
+
+    now_ms: int
+    delete_retention_ms: int
+    #: Magic 0 and 1 have no delete horizon: their tombstones stay while the segment's file is younger than this.
+    legacy_horizon_ms: int
+    last_records: dict[int, tuple[int, int]]
+
+
+@dataclass
+class _Output:
+    """The segments that a group becomes: nearly always one."""
+
+    create: Callable[[int], Segment]
+    mtime_ms: int = 0
+    segments: list[Segment] = field(default_factory=list)
+
+    def append(self, batches: bytes, kept: list[AbortedTxn]) -> None:
+        run = BatchRun(batches)
+        run.scan()
+        first, last = run.header(0), run.header(len(run) - 1)
+        current = self.segments[-1]
+        too_large = current.size + len(batches) > MAX_INT32 or not current.fits(last.last_offset)
+        if current.size > 0 and too_large:  # recompression can make data grow, and gaps can stretch offsets
+            self.finish(current)
+            current = self.create(first.base_offset)
+            self.segments.append(current)
+        run.release()
+        current.append_bytes(batches)
+        self.index(kept)
+
+    def index(self, kept: list[AbortedTxn]) -> None:
+        for transaction in kept:
+            self.segments[-1].txn_index.append(transaction)
+        kept.clear()
+
+    def finish(self, segment: Segment) -> None:
+        segment.become_inactive()
+        segment.flush()
+        segment.set_mtime(self.mtime_ms)
+
+
+class Rewriter:
+    """One thread's tools. `check` is called often and raises CleaningAborted when the work has become pointless."""
+
+    def __init__(self, config: CleanerConfig, throttler: Throttler) -> None:
+        self.offsets = OffsetMap(config.map_memory)
+        self._most_entries = int(self.offsets.slots * config.load_factor)
+        if self._most_entries < 1:
+            raise ValueError("log.cleaner.dedupe.buffer.size is too small to hold a single key")
+        self._kernel = CleanerKernel()
+        self._throttler = throttler
+        self._buffer_size = config.read_buffer
+        self._buffer = bytearray(self._buffer_size)
+        self.check: Callable[[], None] = lambda: None
+        self.stats = CleanerStats()
+
+    # --- the map --------------------------------------------------------------------------------------------------
+
+    def build_map(
+        self, segments: Sequence[Segment], start: int, position: int, end: int, aborted: list[AbortedTxn]
+    ) -> int:
+        """Note the latest offset of every key of [start, end); return the offset up to which that succeeded.
+
+        `position` is where to begin in the first segment. When the map is full the rest waits for the next pass.
+        """
+        self.offsets.clear()
+        transactions = CleanedTransactions()
+        transactions.add_aborted(aborted)
+        for number, segment in enumerate(segments):
+            if self._index_segment(segment, start, position, transactions):
+                break
+            following = segments[number + 1].base_offset if number + 1 < len(segments) else end
+            self.offsets.update_latest_offset(following - 1)  # gaps at the segment's end belong to what is known
+            position = 0
+        self.stats.map_utilization = self.offsets.utilization
+        return self.offsets.latest_offset + 1
+
+    def _index_segment(self, segment: Segment, start: int, position: int, transactions: CleanedTransactions) -> bool:
+        """True when the map became full."""
+
+        def step(size: int) -> tuple[int, int]:
+            status, done = self._kernel.index(self.offsets, self._buffer, size, start, self._most_entries, transactions)
+            self.stats.map_bytes += done
+            return status, done
+
+        def old_step(entry: memoryview) -> bool:
+            self.stats.map_bytes += len(entry)
+            return legacy.index_entry(self.offsets, entry, start, self._most_entries)
+
+        before = self._kernel.messages_read
+        full = self._walk(segment, position, step, old_step)
+        self.stats.map_messages += self._kernel.messages_read - before
+        return full
+
+    # --- the copy -------------------------------------------------------------------------------------------------
+
+    def clean_group(
+        self, group: Sequence[Segment], rules: FilterRules, transactions: CleanedTransactions,
+        aborted_in: Callable[[Segment], list[AbortedTxn]],
+    ) -> list[Segment]:  # fmt: skip
+        """Copy what the map lets stay into new `.cleaned` segments, synced and ready to be swapped in."""
+        kept: list[AbortedTxn] = []
+        transactions.keep = kept.append
+        source = group[0]
+        output = _Output(lambda base: Segment.create(source.home, base, source.config, suffix=CLEANED))
+        output.segments.append(output.create(source.base_offset))
+        try:
+            for segment in group:
+                transactions.add_aborted(aborted_in(segment))
+                output.mtime_ms = segment.mtime_ms
+                self._filter_segment(segment, rules, transactions, output, kept)
+            output.finish(output.segments[-1])
+        except BaseException:
+            for segment in output.segments:
+                segment.delete()
+            raise
+        return output.segments
+
+    def _filter_segment(
+        self, segment: Segment, rules: FilterRules, transactions: CleanedTransactions, output: _Output,
+        kept: list[AbortedTxn],
+    ) -> None:  # fmt: skip
+        hold_tombstones = segment.mtime_ms > rules.legacy_horizon_ms
+
+        def write(batches: bytes) -> None:
+            if batches:
+                output.append(batches, kept)
+                self.stats.kept_bytes += len(batches)
+                self._throttler.spend(len(batches))
+            output.index(kept)
+
+        def step(size: int) -> tuple[int, int]:
+            status, done, batches = self._kernel.filter(
+                self.offsets, self._buffer, size, rules.now_ms, rules.delete_retention_ms, transactions,
+                rules.last_records,
+            )  # fmt: skip
+            self.stats.read_bytes += done
+            write(batches)
+            return status, done
+
+        def old_step(entry: memoryview) -> bool:
+            self.stats.read_bytes += len(entry)
+            horizon = rules.now_ms + rules.delete_retention_ms
+            result = legacy.filter_entry(self.offsets, entry, hold_tombstones, horizon)
+            self.stats.read_messages += result.read
+            self.stats.kept_messages += result.kept
+            write(result.batch)
+            return False
+
+        kernel = self._kernel
+        before = (kernel.messages_read, kernel.messages_retained, kernel.keyless)
+        self._walk(segment, 0, step, old_step)
+        self.stats.read_messages += kernel.messages_read - before[0]
+        self.stats.kept_messages += kernel.messages_retained - before[1]
+        self.stats.keyless += kernel.keyless - before[2]
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def _walk(
+        self, segment: Segment, position: int, step: Callable[[int], tuple[int, int]],
+        old_step: Callable[[memoryview], bool],
+    ) -> bool:  # fmt: skip
+        """Read the segment in chunks through `step`, entries of magic 0 and 1 through `old_step`; true: stopped."""
+        try:
+            while position < segment.size:
+                self.check()
+                have = segment.data.read_into(position, self._buffer)
+                self._throttler.spend(have)
+                status, done = step(have)
+                if status == FULL:
+                    return True
+                position += done
+                if status == LEGACY:
+                    size = self._entry_size(done, have)
+                    if done + size <= have:
+                        if old_step(memoryview(self._buffer)[done : done + size]):
+                            return True
+                        position += size
+                        continue
+                if done == 0 and status in (MORE, LEGACY):
+                    self._grow(segment, position, have)
+            return False
+        finally:
+            if len(self._buffer) > self._buffer_size:
+                self._buffer = bytearray(self._buffer_size)
+
+    def _entry_size(self, start: int, have: int) -> int:
+        size = 12 + int.from_bytes(self._buffer[start + 8 : start + 12], "big", signed=True)
+        if size < 12 + legacy.SMALLEST_MESSAGE:
+            raise CorruptRecordError(f"an entry of {size} bytes", start)
+        return size
+
+    def _grow(self, segment: Segment, position: int, have: int) -> None:
+        """Not one batch fitted into the buffer: make room for it, if the segment holds all of it."""
+        needed = 12 + int.from_bytes(self._buffer[8:12], "big", signed=True) if have >= 12 else 0
+        if needed <= have or needed > segment.size - position:
+            raise CorruptRecordError(f"{segment.data.path}: no whole batch of {needed} bytes", position)
+        self._buffer = bytearray(needed)

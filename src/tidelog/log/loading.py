@@ -1,0 +1,125 @@
+"""Loading all partitions of a log directory at the start, and closing them at the stop, in parallel.
+
+A partition is loaded by one thread from beginning to end; only then does the owner see it. After an unclean stop that
+is most of the start's time (everything behind the recovery point is read and checked), and it runs in code that
+releases the GIL.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from tidelog.common.errors import KafkaError, StorageError
+from tidelog.common.types import TopicPartition
+from tidelog.log.config import LogConfig
+from tidelog.log.log_dir import LogDir, Offsets
+from tidelog.log.names import DirName
+from tidelog.log.partition_log import PartitionLog
+
+if TYPE_CHECKING:
+    from tidelog.log.manager import LogManager
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class _Known(NamedTuple):
+    """What the last run wrote down about the partitions of a directory."""
+
+    clean: bool
+    recovery_points: Offsets
+    log_starts: Offsets
+    high_watermarks: Offsets
+
+
+def disk_error(error: BaseException) -> OSError | None:
+    """The disk's error behind an exception; None when the disk is not to blame."""
+    if isinstance(error, OSError):
+        return error
+    cause = error.__cause__
+    return cause if isinstance(error, StorageError) and isinstance(cause, OSError) else None
+
+
+def load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str], LogConfig], threads: int) -> None:
+    """Load what lies in one directory into the manager's tables. Raises OSError or StorageError: it is unusable."""
+    known = _Known(
+        directory.take_shutdown_marker(),
+        directory.recovery_points(),
+        directory.log_start_offsets(),
+        directory.high_watermarks(),
+    )
+    wanted: list[tuple[Path, DirName]] = []
+    for path, name in directory.partitions():
+        if name.kind == "delete":
+            manager.remove_later(path, config_for(name.topic_partition.topic).file_delete_delay_ms)
+        elif name.kind == "stray":
+            manager.stray.append(path)
+        else:
+            wanted.append((path, name))
+    logger.info(
+        "loading %d partitions of %s after %s stop",
+        len(wanted),
+        directory.path,
+        "a clean" if known.clean else "an unclean",
+    )
+
+    def load_one(item: tuple[Path, DirName]) -> PartitionLog:
+        path, name = item
+        return _load_log(manager, path, name.topic_partition, config_for(name.topic_partition.topic), known)
+
+    # After a clean stop a load is a few system calls: threads would only get into each other's way.
+    for (_, name), log in zip(wanted, in_threads(load_one, wanted, 1 if known.clean else threads), strict=True):
+        _adopt(manager, name, log)
+    directory.loaded = True
+
+
+def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogConfig, known: _Known) -> PartitionLog:
+    try:
+        return PartitionLog.open(
+            path,
+            config,
+            fs=manager.fs,
+            clock=manager.clock,
+            rng=manager.rng,
+            files=manager.files,
+            scheduler=manager.scheduler,
+            recovery_point=known.recovery_points.get(tp, 0),
+            log_start_offset=known.log_starts.get(tp, 0),
+            clean=known.clean,
+            high_watermark=known.high_watermarks.get(tp, 0),
+        )
+    except KafkaError as error:
+        if disk_error(error) is not None:
+            raise
+        raise StorageError(f"{path} cannot be loaded: {error.message}") from error
+
+
+def _adopt(manager: LogManager, name: DirName, log: PartitionLog) -> None:
+    logs = manager.future if name.kind == "future" else manager.logs
+    other = logs.setdefault(name.topic_partition, log)
+    if other is not log:
+        raise StorageError(
+            f"{name.topic_partition} lies in {other.dir} and in {log.dir}: remove one of them "
+            "(a move between directories that was cut off leaves both; the older one is the copy to remove)"
+        )
+
+
+def close_all(logs: Sequence[PartitionLog], threads: int) -> None:
+    """Flush and close logs; they are not used any more, so that any thread may. Raises the first disk error."""
+    for _ in in_threads(lambda log: log.close(), logs, threads):
+        continue
+
+
+def in_threads(function: Callable[[T], R], items: Sequence[T], threads: int) -> Iterable[R]:
+    """The results in order. With one thread, or one item, no other thread is started."""
+    if threads <= 1 or len(items) <= 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(min(threads, len(items)), thread_name_prefix="log-loader") as pool:
+        yield from pool.map(function, items)

@@ -1,0 +1,361 @@
+"""All logs of a broker, in all its log directories.
+
+A new partition goes into the directory that holds the fewest. Each directory has its lock, its identity and its four
+checkpoints (`LogDir`); one that fails (`OSError` on a write, a failed fsync) goes offline by itself, with the
+partitions in it, and the others serve on: whoever registered by `on_dir_failure` hears which partitions are gone.
+
+Everything here runs on the thread that owns the logs. What may block for long is handed out as tasks for any thread
+(`flush_due`, the cleaner's jobs), and loading and closing use threads of their own (`log/loading.py`).
+
+What recurs is the caller's to call: `checkpoint` (every 60 s, and high watermarks every 5 s), `flush_due`,
+`run_retention` (every 5 min), and the scheduler that was given removes deleted files.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.errors import ErrorCode, KafkaError, StorageError
+from tidelog.common.fs import LOCAL_FS, FileSystem
+from tidelog.common.rng import Rng, system_rng
+from tidelog.common.types import TopicPartition
+from tidelog.common.uuids import random_uuid
+from tidelog.log import meta_properties
+from tidelog.log.cleaner import CleanerConfig, LogCleaner
+from tidelog.log.config import LogConfig
+from tidelog.log.file_budget import FileBudget
+from tidelog.log.flush_task import FlushTask
+from tidelog.log.loading import close_all, disk_error, load_dir
+from tidelog.log.log_dir import LogDir
+from tidelog.log.meta_properties import MetaProperties
+from tidelog.log.names import delete_dir_name, future_dir_name, stray_dir_name
+from tidelog.log.partition_log import PartitionLog
+from tidelog.log.scheduler import Scheduler, TimerQueue
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+DirFailure = Callable[[LogDir, list[TopicPartition]], None]
+
+
+class LogManager:
+    """`defaults` are the broker's configuration values (`log.*` keys give topics their defaults)."""
+
+    def __init__(
+        self,
+        dirs: Sequence[Path],
+        defaults: Mapping[str, object] | None = None,
+        *,
+        fs: FileSystem = LOCAL_FS,
+        clock: Clock = SYSTEM_CLOCK,
+        rng: Rng | None = None,
+        scheduler: Scheduler | None = None,
+        files: FileBudget | None = None,
+    ) -> None:
+        if not dirs:
+            raise ValueError("a log manager needs at least one directory")
+        self.fs = fs
+        self.clock = clock
+        self.rng = rng or system_rng()
+        self.scheduler: Scheduler = scheduler or TimerQueue(clock)
+        self.files = files or FileBudget()
+        self.defaults: Mapping[str, object] = dict(defaults or {})
+        self.dirs = [LogDir(path, fs) for path in dirs]
+        self.logs: dict[TopicPartition, PartitionLog] = {}
+        #: Replicas that are being moved to another directory, beside their current ones.
+        self.future: dict[TopicPartition, PartitionLog] = {}
+        #: Directories of replicas that the cluster does not know, left for the operator.
+        self.stray: list[Path] = []
+        self._listeners: list[DirFailure] = []
+        config = CleanerConfig.from_broker(self.defaults)
+        self.cleaner = LogCleaner(lambda: self.logs, self.dir_of, config, clock=clock, on_io_error=self.fail_dir)
+
+    # --- start ----------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Make and lock all directories and read their identities; nothing is loaded yet.
+
+        Raises StorageError when a directory is in use, when they belong to different nodes, or when none is usable.
+        """
+        for directory in self.dirs:
+            self._guard(directory, directory.open)
+        found = {directory.path: directory.meta for directory in self.live_dirs if directory.meta is not None}
+        meta_properties.check(found)
+        self._require_live()
+
+    def write_meta(self, cluster_id: str, node_id: int, version: int = meta_properties.CURRENT_VERSION) -> None:
+        """Check that the directories belong to this node, and give those that do not say an identity.
+
+        `version` is that of `meta.properties`: 1, or 0 in a ZooKeeper cluster.
+        """
+        found = {directory.path: directory.meta for directory in self.live_dirs if directory.meta is not None}
+        meta_properties.check(found, node_id, cluster_id)
+        for directory in self.live_dirs:
+            if directory.meta is None:
+                identity = MetaProperties(cluster_id, node_id, random_uuid(self.rng), version)
+                self._guard(directory, partial(directory.write_meta, identity))
+        self._require_live()
+
+    def load(self, config_for: Callable[[str], LogConfig] | None = None) -> None:
+        """Load every partition, recovering what an unclean stop left. `config_for(topic)` is its configuration."""
+        config_for = config_for or (lambda topic: self.config_of())
+        for directory in self.live_dirs:
+            self._guard(directory, partial(load_dir, self, directory, config_for, self._threads))
+        self._require_live()
+
+    @property
+    def _threads(self) -> int:
+        return int(str(self.defaults.get("num.recovery.threads.per.data.dir", 2)))
+
+    def _require_live(self) -> None:
+        if not self.live_dirs:
+            reasons = "; ".join(f"{directory.path}: {directory.error}" for directory in self.dirs)
+            raise StorageError(f"no log directory is usable: {reasons}")
+
+    # --- looking up -----------------------------------------------------------------------------------------------
+
+    @property
+    def live_dirs(self) -> list[LogDir]:
+        return [directory for directory in self.dirs if directory.online]
+
+    @property
+    def offline_dirs(self) -> list[LogDir]:
+        return [directory for directory in self.dirs if not directory.online]
+
+    def get(self, tp: TopicPartition, *, future: bool = False) -> PartitionLog | None:
+        return (self.future if future else self.logs).get(tp)
+
+    def all_logs(self) -> Iterator[PartitionLog]:
+        """Every log, those that are being moved included."""
+        yield from list(self.logs.values())
+        yield from list(self.future.values())
+
+    def dir_of(self, log: PartitionLog) -> LogDir:
+        return self._dir_at(log.dir.parent)
+
+    def _dir_at(self, path: Path) -> LogDir:
+        for directory in self.dirs:
+            if directory.path == path:
+                return directory
+        raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not among log.dirs")
+
+    def config_of(self, overrides: Mapping[str, object] | None = None) -> LogConfig:
+        """A topic's configuration: its own settings over the broker's."""
+        return LogConfig.from_topic(overrides, self.defaults)
+
+    # --- making and removing --------------------------------------------------------------------------------------
+
+    def create(
+        self,
+        tp: TopicPartition,
+        config: LogConfig,
+        topic_id: bytes | None = None,
+        dir: Path | None = None,
+        *,
+        future: bool = False,
+    ) -> PartitionLog:
+        """The partition's log, made if it is not there yet: in `dir`, or where the fewest partitions are."""
+        logs = self.future if future else self.logs
+        existing = logs.get(tp)
+        if existing is not None:
+            return existing
+        for directory in [self._dir_at(dir)] if dir is not None else self._by_load():
+            if not directory.online:
+                continue
+            name = future_dir_name(tp, self._unique()) if future else str(tp)
+            log = self._guard(directory, partial(self._make, directory.path / name, config, topic_id))
+            if log is not None:
+                logs[tp] = log
+                return log
+        raise StorageError(f"no log directory is usable for {tp}")
+
+    def _make(self, path: Path, config: LogConfig, topic_id: bytes | None) -> PartitionLog:
+        self.fs.mkdir(path)
+        self.fs.sync_dir(path.parent)
+        return PartitionLog.open(
+            path,
+            config,
+            fs=self.fs,
+            clock=self.clock,
+            rng=self.rng,
+            topic_id=topic_id,
+            files=self.files,
+            scheduler=self.scheduler,
+        )
+
+    def _by_load(self) -> list[LogDir]:
+        """The directories that serve, the one with the fewest partitions first."""
+        count = Counter(log.dir.parent for log in self.all_logs())
+        return sorted(self.live_dirs, key=lambda directory: count[directory.path])
+
+    def delete(self, tp: TopicPartition, *, future: bool = False) -> bool:
+        """Rename the partition's directory to `-delete` now and remove it after `file.delete.delay.ms`."""
+        log = (self.future if future else self.logs).pop(tp, None)
+        if log is None:
+            return False
+        self._retire(tp, log, delete_dir_name, remove=True)
+        return True
+
+    def mark_stray(self, tp: TopicPartition) -> None:
+        """Set a replica aside that the cluster does not know: its directory stays, under a `-stray` name."""
+        log = self.logs.pop(tp, None)
+        if log is not None:
+            self.stray.append(self._retire(tp, log, stray_dir_name, remove=False))
+
+    def _retire(
+        self, tp: TopicPartition, log: PartitionLog, rename: Callable[[TopicPartition, str], str], *, remove: bool
+    ) -> Path:
+        directory = self.dir_of(log)
+        target = directory.path / rename(tp, self._unique())
+
+        def act() -> None:
+            self.cleaner.deleted(tp, directory)
+            log.rename(target.name)
+            log.mark_deleted()
+            if remove:
+                self.remove_later(target, log.config.file_delete_delay_ms)
+            self._write_checkpoints(directory)
+
+        self._guard(directory, act)
+        return target
+
+    def remove_later(self, path: Path, delay_ms: int) -> None:
+        """Remove a `-delete` directory with all that is in it, after a delay."""
+        self.scheduler.call_later(delay_ms / 1000, lambda: self._remove_tree(path))
+
+    def _remove_tree(self, path: Path) -> None:
+        def act() -> None:
+            if self.fs.exists(path):
+                for name in self.fs.listdir(path):
+                    self.fs.unlink(path / name, missing_ok=True)
+                self.fs.rmdir(path)
+
+        directory = self._dir_at(path.parent)
+        if directory.online:
+            self._guard(directory, act)
+
+    def _unique(self) -> str:
+        return f"{self.rng.getrandbits(128):032x}"
+
+    def replace_current_with_future(self, tp: TopicPartition) -> PartitionLog:
+        """The moved replica has caught up: it takes the place of the present one, which goes."""
+        future, current = self.future.pop(tp), self.logs.get(tp)
+        source = self.dir_of(current) if current is not None else None
+        target = self.dir_of(future)
+        if current is not None:
+            del self.logs[tp]
+            self._retire(tp, current, delete_dir_name, remove=True)
+        self._guard(target, lambda: future.rename(str(tp)))
+        self.logs[tp] = future
+        if source is not None:
+            self.cleaner.moved(tp, source, target)
+        self.checkpoint()
+        return future
+
+    # --- what recurs ------------------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> None:
+        """Write recovery points, log start offsets and high watermarks of every directory that serves."""
+        for directory in self.live_dirs:
+            self._guard(directory, partial(self._write_checkpoints, directory))
+
+    def checkpoint_high_watermarks(self) -> None:
+        for directory in self.live_dirs:
+            self._guard(directory, partial(self._write_high_watermarks, directory))
+
+    def _write_checkpoints(self, directory: LogDir) -> None:
+        logs = self._logs_in(directory)
+        directory.write_recovery_points({tp: log.recovery_point for tp, log in logs.items()})
+        directory.write_log_start_offsets(
+            {tp: log.log_start_offset for tp, log in logs.items() if log.log_start_offset > log.segments[0].base_offset}
+        )
+        self._write_high_watermarks(directory)
+
+    def _write_high_watermarks(self, directory: LogDir) -> None:
+        directory.write_high_watermarks({tp: log.high_watermark for tp, log in self._logs_in(directory).items()})
+
+    def _logs_in(self, directory: LogDir) -> dict[TopicPartition, PartitionLog]:
+        return {log.topic_partition: log for log in self.all_logs() if log.dir.parent == directory.path}
+
+    def flush_due(self) -> list[FlushTask]:
+        """Tasks for the logs whose `flush.messages` or `flush.ms` has come: run each on any thread, then `flushed`."""
+        now = self.clock.time_ms()
+        due = [log for log in self.all_logs() if _flush_is_due(log, now)]
+        jobs = [(log, log.flush_job()) for log in due]
+        return [FlushTask(log, job) for log, job in jobs if job is not None]
+
+    def flushed(self, task: FlushTask) -> None:
+        """A task has run: advance the recovery point, or take the directory offline. A failed fsync is not retried."""
+        if task.error is not None:
+            self.fail_dir(self.dir_of(task.log), task.error)
+        else:
+            task.log.flush_done(task.job)
+
+    def run_retention(self) -> int:
+        """Delete old segments of every log that the cleaner does not hold; return how many."""
+        deleted = 0
+        for tp, log in [*self.logs.items(), *self.future.items()]:
+            if not self.cleaner.is_busy(tp):
+                deleted += self._guard(self.dir_of(log), log.delete_old_segments) or 0
+        return deleted
+
+    # --- failure and stop -------------------------------------------------------------------------------------------
+
+    def on_dir_failure(self, listener: DirFailure) -> None:
+        """`listener(directory, partitions)` is called when a directory goes offline, once."""
+        self._listeners.append(listener)
+
+    def _guard(self, directory: LogDir, act: Callable[[], T]) -> T | None:
+        """Do something in a directory; an I/O error takes it offline and gives None."""
+        try:
+            return act()
+        except (OSError, StorageError) as error:
+            cause = disk_error(error)
+            if cause is None:
+                raise
+            self.fail_dir(directory, cause)
+            return None
+
+    def fail_dir(self, directory: LogDir, error: OSError) -> None:
+        """Take a directory offline: nothing in it is touched any more, its partitions are not served."""
+        if not directory.online:
+            return
+        logger.error("log directory %s failed and is taken offline: %s", directory.path, error)
+        directory.error = error
+        lost: list[TopicPartition] = []
+        for logs in (self.logs, self.future):
+            for tp, log in list(logs.items()):
+                if log.dir.parent == directory.path:
+                    del logs[tp]
+                    self.cleaner.abort(tp)
+                    log.release()
+                    lost.append(tp)
+        for listener in self._listeners:
+            listener(directory, lost)
+
+    def shutdown(self, broker_epoch: int = -1) -> None:
+        """Flush and close everything, write the checkpoints, and say that the stop was clean."""
+        for job in self.cleaner.jobs.values():
+            job.abort()
+        for directory in self.live_dirs:
+            self._guard(directory, partial(self._close_dir, directory, broker_epoch))
+        for directory in self.dirs:
+            directory.close()
+
+    def _close_dir(self, directory: LogDir, broker_epoch: int) -> None:
+        close_all(list(self._logs_in(directory).values()), self._threads)
+        self._write_checkpoints(directory)
+        if directory.loaded:
+            directory.write_shutdown_marker(broker_epoch)
+
+
+def _flush_is_due(log: PartitionLog, now_ms: int) -> bool:
+    if log.unflushed >= log.config.flush_messages:
+        return True
+    return log.unflushed_since_ms is not None and now_ms - log.unflushed_since_ms >= log.config.flush_ms

@@ -1,0 +1,168 @@
+"""A segment seen from outside: read-only, for directories that belong to somebody else (a running broker, Kafka).
+
+Nothing is mapped, locked or changed. The files may grow and vanish meanwhile: a reader sees whole batches only, and
+takes a segment that is gone for deleted by retention.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tidelog.common.errors import CorruptRecordError
+from tidelog.common.fs import File, FileSystem
+from tidelog.log import txn_index
+from tidelog.log.names import INDEX, LOG, TIME_INDEX, TXN_INDEX, file_name
+from tidelog.log.txn_index import AbortedTxn
+from tidelog.records._batches import BatchRun
+from tidelog.records.batch import RecordBatch
+
+#: How much is read at once.
+CHUNK = 1 << 20
+_OFFSET_ENTRY = struct.Struct(">ii")
+_TIME_ENTRY = struct.Struct(">qi")
+
+
+class OffsetEntry(NamedTuple):
+    offset: int
+    position: int
+
+
+class TimeEntry(NamedTuple):
+    timestamp: int
+    offset: int
+
+
+def decode_offset_index(data: bytes, base_offset: int) -> list[OffsetEntry]:
+    """The entries in use. A growing index is preallocated: zeros follow its last entry (no entry has position 0)."""
+    entries: list[OffsetEntry] = []
+    for relative, position in _OFFSET_ENTRY.iter_unpack(data[: len(data) // 8 * 8]):
+        if position == 0 and relative == 0:
+            break
+        entries.append(OffsetEntry(base_offset + relative, position))
+    return entries
+
+
+def decode_time_index(data: bytes, base_offset: int) -> list[TimeEntry]:
+    """The entries in use; zeros after the last one are room for more."""
+    entries: list[TimeEntry] = []
+    for timestamp, relative in _TIME_ENTRY.iter_unpack(data[: len(data) // 12 * 12]):
+        if timestamp == 0 and relative == 0:
+            break
+        entries.append(TimeEntry(timestamp, base_offset + relative))
+    return entries
+
+
+class SegmentReader:
+    """One segment of a partition's directory."""
+
+    def __init__(self, fs: FileSystem, directory: Path, base_offset: int) -> None:
+        self._fs = fs
+        self._directory = directory
+        self.base_offset = base_offset
+
+    def __repr__(self) -> str:
+        return f"SegmentReader({self.path})"
+
+    @property
+    def path(self) -> Path:
+        return self.file(LOG)
+
+    def file(self, kind: str) -> Path:
+        return self._directory / file_name(self.base_offset, kind)
+
+    @property
+    def size(self) -> int:
+        return self._fs.stat(self.path).size
+
+    @property
+    def mtime_ms(self) -> int:
+        return self._fs.stat(self.path).mtime_ms
+
+    @property
+    def offset_index(self) -> list[OffsetEntry]:
+        return decode_offset_index(self._read(INDEX), self.base_offset)
+
+    @property
+    def time_index(self) -> list[TimeEntry]:
+        return decode_time_index(self._read(TIME_INDEX), self.base_offset)
+
+    @property
+    def aborted(self) -> list[AbortedTxn]:
+        return txn_index.decode(self._read(TXN_INDEX), self.base_offset, str(self.file(TXN_INDEX)))
+
+    def _read(self, kind: str) -> bytes:
+        try:
+            return self._fs.read_bytes(self.file(kind))
+        except FileNotFoundError:
+            return b""
+
+    def position_of(self, offset: int) -> int:
+        """Where to begin to look for an offset: the index's floor, or the start when the index does not help."""
+        position = 0
+        size = self.size
+        for entry in self.offset_index:
+            if entry.offset > offset or entry.position >= size:
+                break
+            position = entry.position
+        return position
+
+    def offset_before_time(self, timestamp: int) -> int:
+        """An offset before which every record is older than `timestamp`."""
+        offset = self.base_offset
+        for entry in self.time_index:
+            if entry.timestamp >= timestamp:
+                break
+            offset = entry.offset
+        return offset
+
+    def runs(self, position: int = 0) -> Iterator[tuple[int, BatchRun]]:
+        """(file position, run of whole batches), chunk by chunk. The run's buffer stays valid.
+
+        What a cut-off batch or preallocated zeros leave at the end is not there; anything else that is no batch is a
+        CorruptRecordError with its position in the file, after all batches before it were yielded.
+        """
+        file = self._fs.open(self.path, write=False)
+        try:
+            yield from self._runs(file, position)
+        finally:
+            file.close()
+
+    def _runs(self, file: File, position: int) -> Iterator[tuple[int, BatchRun]]:
+        chunk = CHUNK
+        while True:
+            data = file.read_at(position, chunk)
+            run = BatchRun(data)
+            broken: CorruptRecordError | None = None
+            try:
+                done = run.scan()
+            except CorruptRecordError as error:
+                broken, done = error, run.size
+            if done:
+                yield position, run
+            position += done
+            if broken is not None:
+                if not any(data[done : done + 64]):  # preallocated, not written yet
+                    return
+                raise CorruptRecordError(f"{self.path}: {broken.message}", position) from broken
+            if done == 0:
+                needed = int.from_bytes(data[8:12], "big", signed=True) + 12 if len(data) >= 12 else 0
+                if needed <= len(data) or position + needed > file.size():
+                    return
+                chunk = needed
+            else:
+                chunk = CHUNK
+
+    def batches(self, position: int = 0) -> Iterator[RecordBatch]:
+        """All whole batches from `position` on; `batch.position` counts within its chunk, see `placed_batches`."""
+        for _, batch in self.placed_batches(position):
+            yield batch
+
+    def placed_batches(self, position: int = 0) -> Iterator[tuple[int, RecordBatch]]:
+        """(position in the file, batch)."""
+        for start, run in self.runs(position):
+            for index in range(len(run)):
+                batch = RecordBatch(run, index)
+                yield start + batch.position, batch
