@@ -6,20 +6,25 @@ and no open file notices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from tidelog.common.clock import Clock
+from tidelog.common.errors import StorageError
 from tidelog.common.fs import FileSystem
 from tidelog.log._handles import FileBudget
 
 
-@dataclass(slots=True)
 class Home:
-    path: Path
-    fs: FileSystem
-    clock: Clock
-    files: FileBudget
+    """`with home:` turns an error of the disk into a StorageError: who owns the log directory takes it offline."""
+
+    __slots__ = ("clock", "files", "fs", "path")
+
+    def __init__(self, path: Path, fs: FileSystem, clock: Clock, files: FileBudget) -> None:
+        self.path = path
+        self.fs = fs
+        self.clock = clock
+        self.files = files
 
     def file(self, name: str) -> Path:
         return self.path / name
@@ -29,3 +34,12 @@ class Home:
         self.fs.rename(self.path, path)
         self.path = path
         self.fs.sync_dir(path.parent)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError):
+            raise StorageError(f"{self.path}: {error}") from error

@@ -11,34 +11,31 @@ An append has two stages. Validation and conversion (in `records`, perhaps on a 
 second: dedupe, fencing, offsets and epoch stamped in place, a new segment if the present one is full, one write, index
 entries. It raises a `KafkaError` when the batch is refused and a `StorageError` when the disk failed; after the latter
 the owner takes the log directory offline, and this object is only good for being thrown away.
-
-Files that are no longer needed get the suffix `.deleted` and are removed after `file.delete.delay.ms`, through the
-scheduler that `open` was given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from tidelog.common.clock import Clock
-from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError, StorageError
+from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.fs import Buffer, FileSystem
 from tidelog.common.rng import Rng
-from tidelog.common.types import MAX_INT32, NO_OFFSET, NO_TIMESTAMP, TopicPartition
+from tidelog.common.types import MAX_INT32, NO_TIMESTAMP, TopicPartition
 from tidelog.log import partition_metadata, retention
 from tidelog.log._handles import FileBudget
 from tidelog.log._producers import Pending, ProducerEntry
 from tidelog.log._runs import Survey, epoch_starts, fit, size_of, survey
-from tidelog.log.append import AppendInfo, AppendOrigin, ReadResult, TimestampOffset
+from tidelog.log.append import AppendInfo, AppendOrigin, TimestampOffset
 from tidelog.log.config import LogConfig
 from tidelog.log.flush import FlushJob
 from tidelog.log.home import Home
 from tidelog.log.leader_epochs import LeaderEpochs
-from tidelog.log.loader import LogLoader
-from tidelog.log.names import CLEANED, DELETED, SWAP, parse_dir, snapshot_name
-from tidelog.log.producer_state import DEFAULT_EXPIRATION_MS
+from tidelog.log.loader import LoadedLog, LogLoader
+from tidelog.log.local_log import LocalLog
+from tidelog.log.names import DELETED, parse_dir
+from tidelog.log.producer_state import DEFAULT_EXPIRATION_MS, ProducerState
 from tidelog.log.recovery import rebuild_producers
 from tidelog.log.scheduler import Scheduler, TimerQueue
 from tidelog.log.segment import Segment
@@ -48,48 +45,45 @@ from tidelog.log.verification import VerificationGuard, Verifications
 from tidelog.records._batches import BatchRun
 
 
-class PartitionLog:
+class PartitionLog(LocalLog):
     """See the module's text. Make one by `open`."""
 
     def __init__(
         self,
         home: Home,
         config: LogConfig,
-        *,
         topic_partition: TopicPartition,
+        *,
         topic_id: bytes | None,
         rng: Rng,
         scheduler: Scheduler,
         epochs: LeaderEpochs,
-        loader: LogLoader,
+        producers: ProducerState,
+        loaded: LoadedLog,
         high_watermark: int | None,
         verify_transactions: bool,
     ) -> None:
-        self._home = home
-        self._rng = rng
-        self._scheduler = scheduler
-        self.config = config
-        self.topic_partition = topic_partition
+        super().__init__(
+            home,
+            config,
+            topic_partition,
+            rng=rng,
+            scheduler=scheduler,
+            segments=loaded.segments,
+            log_start_offset=loaded.log_start_offset,
+            log_end_offset=loaded.next_offset,
+            recovery_point=loaded.recovery_point,
+        )
         self.topic_id = topic_id
         self.leader_epochs = epochs
+        self.producers = producers
         self.verify_transactions = verify_transactions
         self.verifications = Verifications()
-        loaded, self.producers = loader.load()
-        self._segments = loaded.segments
-        self._active = loaded.segments.last
-        self.log_start_offset = loaded.log_start_offset
-        self.recovery_point = loaded.recovery_point
-        self.log_end_offset = loaded.next_offset
         self.high_watermark = loaded.log_start_offset
-        self._first_unstable: int | None = None
+        self._first_unstable = producers.first_unstable_offset
         #: Since when there are records that are not synced; None: there are none.
         self.unflushed_since_ms: int | None = None
-        self.deleted = False
-        self._touched = False
-        self._new_names = True
         self._unsynced_snapshots: list[int] = []
-        #: (offset, base offset of its segment, position): where the last upper bound of a read lies.
-        self._bound = (NO_OFFSET, 0, 0)
         self._unlink_later(loaded.dropped)
         self.advance_high_watermark(loaded.log_start_offset if high_watermark is None else high_watermark)
 
@@ -120,7 +114,7 @@ class PartitionLog:
         if name is None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{dir}: not the name of a partition's directory")
         home = Home(dir, fs, clock, files)
-        with _disk(home):
+        with home:
             fs.mkdir(dir)
             known = partition_metadata.read(fs, dir)
             if topic_id is not None and known is None:
@@ -128,7 +122,7 @@ class PartitionLog:
             elif topic_id is not None and known != topic_id:
                 raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{dir} belongs to another topic of that name")
             epochs = LeaderEpochs.load(home)
-            loader = LogLoader(
+            loaded, producers = LogLoader(
                 home,
                 config,
                 rng=rng,
@@ -137,51 +131,20 @@ class PartitionLog:
                 recovery_point=recovery_point,
                 clean=clean,
                 expiration_ms=producer_expiration_ms,
-            )
-            return cls(
-                home,
-                config,
-                topic_partition=name.topic_partition,
-                topic_id=known if topic_id is None else topic_id,
-                rng=rng,
-                scheduler=TimerQueue(clock) if scheduler is None else scheduler,
-                epochs=epochs,
-                loader=loader,
-                high_watermark=high_watermark,
-                verify_transactions=verify_transactions,
-            )
-
-    def __repr__(self) -> str:
-        return f"PartitionLog({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"
-
-    @property
-    def dir(self) -> Path:
-        return self._home.path
-
-    @property
-    def home(self) -> Home:
-        return self._home
-
-    @property
-    def is_future(self) -> bool:
-        return self._home.path.name.endswith("-future")
-
-    @property
-    def segments(self) -> tuple[Segment, ...]:
-        return self._segments.all
-
-    @property
-    def active_segment(self) -> Segment:
-        return self._active
-
-    @property
-    def size(self) -> int:
-        return self._segments.size
-
-    @property
-    def unflushed(self) -> int:
-        """How many offsets are not synced."""
-        return self.log_end_offset - self.recovery_point
+            ).load()
+        return cls(
+            home,
+            config,
+            name.topic_partition,
+            topic_id=known if topic_id is None else topic_id,
+            rng=rng,
+            scheduler=TimerQueue(clock) if scheduler is None else scheduler,
+            epochs=epochs,
+            producers=producers,
+            loaded=loaded,
+            high_watermark=high_watermark,
+            verify_transactions=verify_transactions,
+        )
 
     # ---- appending
 
@@ -199,7 +162,7 @@ class PartitionLog:
         count = len(run)
         if count == 0:
             raise InvalidRecordError("an append without a batch")
-        now = self._home.clock.time_ms() if now_ms is None else now_ms
+        now = self.home.clock.time_ms() if now_ms is None else now_ms
         append_time = now if self.config.log_append_time else None
         first_offset = self.log_end_offset
         run.stamp(first_offset, leader_epoch, log_append_time=append_time)
@@ -215,7 +178,7 @@ class PartitionLog:
                 self._check_verified(run, verification)
         if leader_epoch != self.leader_epochs.latest_epoch:
             self.leader_epochs.assign(leader_epoch, first_offset)
-        with _disk(self._home):
+        with self.home:
             self._write_as_leader(run, facts, pending, now)
         return AppendInfo(
             first_offset,
@@ -250,8 +213,8 @@ class PartitionLog:
             self.leader_epochs.assign(epoch, offset)
         if facts.legacy:  # no epochs in these formats: truncation goes by the high watermark again
             self.leader_epochs.clear()
-        with _disk(self._home):
-            self._write(run, run.buffers(), 0, count, run.size, facts, pending, self._home.clock.time_ms())
+        with self.home:
+            self._write(run, run.buffers(), 0, count, run.size, facts, pending, self.home.clock.time_ms())
         return AppendInfo(
             facts.first_offset, facts.last_offset, facts.max_timestamp, NO_TIMESTAMP, self.log_start_offset,
             flush_required=self.log_end_offset - self.recovery_point >= self.config.flush_messages,
@@ -318,7 +281,7 @@ class PartitionLog:
     ) -> None:
         """Write the batches [first, stop) into one segment, a new one if it must be, and put their effects in force."""
         if self._active.should_roll(size, facts.max_timestamp, facts.last_offset, now):
-            self._roll(max(facts.last_offset - MAX_INT32, 0) if facts.legacy else facts.first_offset)
+            self._begin_segment(max(facts.last_offset - MAX_INT32, 0) if facts.legacy else facts.first_offset)
         self._touched = True
         self._active.append(run, buffers, first, stop)
         self.log_end_offset = self.producers.map_end_offset = facts.last_offset + 1
@@ -343,50 +306,12 @@ class PartitionLog:
         if pending.started or pending.completed:
             self._first_unstable = producers.first_unstable_offset
 
-    # ---- reading
-
-    def read(
-        self, offset: int, max_bytes: int, *, upper_bound: int | None = None, min_one_message: bool = True
-    ) -> ReadResult:
-        """The batches from the one that holds `offset` on, up to `max_bytes` and nothing at or above `upper_bound`.
-
-        The last batch may be cut; `min_one_message` lets the first be whole whatever its size.
-        """
-        end = self.log_end_offset
-        if offset > end or offset < self.log_start_offset:
-            raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"Received request for offset {offset} for partition {self.topic_partition}, but we only have log "
-                f"segments from offset {self.log_start_offset} up to {end}.",
-            )
-        bound = end if upper_bound is None else min(upper_bound, end)
-        if offset >= bound:
-            return ReadResult(None, offset)
-        with _disk(self._home):
-            for segment in self._segments.between(offset, bound):
-                limit = self._bound_position(segment, bound) if bound < end else None
-                found = segment.read(offset, max_bytes, limit, min_one_message)
-                if found is not None:
-                    return ReadResult(found.slice, found.base_offset, found.first_batch_incomplete)
-        return ReadResult(None, offset)
-
-    def _bound_position(self, segment: Segment, bound: int) -> int | None:
-        """Where the first batch lies that a read below `bound` must not return; None: not in this segment."""
-        known, base_offset, position = self._bound
-        if known == bound:
-            return position if base_offset == segment.base_offset else None
-        if self._segments.floor(bound) is not segment:
-            return None
-        found = segment.translate(bound)
-        position = segment.size if found is None else found.position
-        if segment is not self._active or found is not None:
-            self._bound = (bound, segment.base_offset, position)
-        return position
+    # ---- looking up
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
         """The aborted transactions that overlap [start, end)."""
         found: list[AbortedTxn] = []
-        with _disk(self._home):
+        with self.home:
             for segment in self._segments.between(start):
                 more, complete = segment.txn_index.collect(start, end)
                 found += more
@@ -396,7 +321,7 @@ class PartitionLog:
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record whose timestamp is not below `timestamp`."""
-        with _disk(self._home):
+        with self.home:
             for segment in self._segments.all:
                 if segment.largest_timestamp >= timestamp:
                     return find_by_timestamp(segment, timestamp, self.log_start_offset)
@@ -404,7 +329,7 @@ class PartitionLog:
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
         """The record with the largest timestamp."""
-        with _disk(self._home):
+        with self.home:
             return find_max_timestamp(self._segments.all)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -461,39 +386,28 @@ class PartitionLog:
 
     def roll(self, offset: int | None = None) -> Segment:
         """Begin a new segment at the log's end (or at `offset` if that is higher)."""
-        with _disk(self._home):
-            return self._roll(self.log_end_offset if offset is None else offset)
+        with self.home:
+            self._begin_segment(self.log_end_offset if offset is None else offset)
+        return self._active
 
-    def _roll(self, offset: int) -> Segment:
+    def _begin_segment(self, offset: int) -> None:
         base_offset = max(offset, self.log_end_offset)
-        active = self._active
-        if active.base_offset == base_offset:
-            if active.size:
-                raise StorageError(f"{self.dir}: a segment with base offset {base_offset} exists and is not empty")
-            self._segments.remove([active])  # empty, but its indexes have no room
-            self._delete_now([active])
-        else:
-            active.become_inactive()
         # The snapshot belongs to the new segment, whose base may lie behind the state's end.
         self.producers.map_end_offset = base_offset
         if self.producers.take_snapshot(sync=False):
             self._unsynced_snapshots.append(base_offset)
-        self._add_segment(base_offset)
-        return self._active
+        self._roll(base_offset)
 
-    def _add_segment(self, base_offset: int) -> None:
-        jitter = self.config.random_jitter_ms(self._rng)
-        self._active = Segment.create(self._home, base_offset, self.config, jitter_ms=jitter)
-        self._segments.add(self._active)
-        self._touched = self._new_names = True
+    def _segment_gone(self, base_offset: int) -> None:
+        self.producers.detach_snapshot(base_offset, DELETED)
 
     def delete_old_segments(self) -> int:
         """Apply retention; returns how many segments went."""
-        with _disk(self._home):
+        with self.home:
             gone = self._delete(retention.before_log_start(self.log_start_offset))
             if self.config.delete:
                 gone += self._delete(retention.beyond_size(self._segments, self.config))
-                gone += self._delete(retention.beyond_age(self.config, self._home.clock.time_ms()))
+                gone += self._delete(retention.beyond_age(self.config, self.home.clock.time_ms()))
         return gone
 
     def _delete(self, rule: retention.Rule | None) -> int:
@@ -502,61 +416,10 @@ class PartitionLog:
         gone = retention.deletable(self._segments, rule, self.high_watermark, self.log_end_offset)
         if gone:
             if len(gone) == len(self._segments):
-                self._roll(self.log_end_offset)  # there is always one segment
-            self._segments.remove(gone)
-            self._delete_later(gone)
+                self._begin_segment(self.log_end_offset)  # there is always one segment
+            self._remove(gone)
             self.advance_log_start(self._segments.first.base_offset)
         return len(gone)
-
-    def _delete_later(self, segments: Sequence[Segment]) -> None:
-        """Mark segments (and their producer snapshots) as deleted; they are removed after the delay."""
-        for segment in segments:
-            segment.change_suffix(segment.suffix, DELETED)
-            self.producers.detach_snapshot(segment.base_offset, DELETED)
-        self._unlink_later(segments)
-
-    def _unlink_later(self, segments: Sequence[Segment]) -> None:
-        if segments:
-            doomed = tuple(segments)
-            self._scheduler.call_later(self.config.file_delete_delay_ms / 1000, lambda: self._unlink(doomed))
-
-    def _unlink(self, segments: Sequence[Segment]) -> None:
-        """Remove files that were marked. Their directory may be gone by now."""
-        if self.deleted and not self._home.fs.exists(self._home.path):
-            for segment in segments:
-                segment.release()
-            return
-        for segment in segments:
-            segment.delete()
-            self._home.fs.unlink(self._home.file(snapshot_name(segment.base_offset, DELETED)), missing_ok=True)
-
-    def _delete_now(self, segments: Sequence[Segment]) -> None:
-        for segment in segments:
-            segment.delete()
-            if segment.base_offset in self.producers.snapshots:
-                self.producers.remove_snapshot(segment.base_offset)
-
-    def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
-        """Put cleaned segments (`.cleaned`, synced) in the place of those that they were made from.
-
-        Once all of them carry `.swap` the replacement is decided: a crash after that is completed by the loader.
-        """
-        with _disk(self._home):
-            for segment in sorted(new, key=lambda segment: -segment.base_offset):
-                segment.change_suffix(CLEANED, SWAP)
-            self._home.fs.sync_dir(self._home.path)
-            present = {id(segment) for segment in self._segments.all}
-            replaced = [segment for segment in old if id(segment) in present]
-            self._segments.replace(new, replaced)
-            kept_bases = {segment.base_offset for segment in new}
-            for segment in replaced:
-                segment.change_suffix("", DELETED)
-                if segment.base_offset not in kept_bases:
-                    self.producers.detach_snapshot(segment.base_offset, DELETED)
-            for segment in new:
-                segment.change_suffix(SWAP, "")
-            self._home.fs.sync_dir(self._home.path)
-            self._unlink_later(replaced)
 
     # ---- truncation
 
@@ -567,7 +430,7 @@ class PartitionLog:
         if offset >= self.log_end_offset:
             self.leader_epochs.truncate_from_end(offset)
             return False
-        with _disk(self._home):
+        with self.home:
             if self._segments.first.base_offset > offset:
                 self._start_anew(offset)
             else:
@@ -575,50 +438,35 @@ class PartitionLog:
         return True
 
     def _truncate(self, offset: int) -> None:
-        gone = [segment for segment in self._segments.all if segment.base_offset > offset]
-        self._segments.remove(gone)
-        self._delete_later(list(reversed(gone)))
-        self._active = self._segments.last
-        self._active.truncate_to(offset)
-        self._touched = True
-        self.log_end_offset = offset
-        self.recovery_point = min(self.recovery_point, offset)
-        self._bound = (NO_OFFSET, 0, 0)
+        self._cut_files(offset)
         self.leader_epochs.truncate_from_end(offset)
         self.log_start_offset = min(offset, self.log_start_offset)
-        self._rebuild_producers()
-        self.high_watermark = min(self.high_watermark, offset)
-        self._first_unstable = self.producers.first_unstable_offset
+        self._settle_truncation()
 
     def truncate_fully_and_start_at(self, offset: int, log_start: int | None = None) -> None:
         """Drop everything; the log begins again, empty, at `offset`."""
-        with _disk(self._home):
+        with self.home:
             self._start_anew(offset, log_start)
 
     def _start_anew(self, offset: int, log_start: int | None = None) -> None:
-        gone = self._segments.all
-        self._segments.remove(gone)
-        self._delete_later(gone)
-        self._add_segment(offset)
+        self._restart_files(offset)
         self.leader_epochs.clear()
         self.producers.restart_at(offset)
-        self.log_end_offset = offset
         self.log_start_offset = offset if log_start is None else log_start
-        self.recovery_point = min(self.recovery_point, offset)
-        self._bound = (NO_OFFSET, 0, 0)
-        self._rebuild_producers()
         self.high_watermark = offset
-        self._first_unstable = self.producers.first_unstable_offset
+        self._settle_truncation()
 
-    def _rebuild_producers(self) -> None:
+    def _settle_truncation(self) -> None:
         rebuild_producers(
             self.producers,
             self._segments,
             self.log_start_offset,
             self.log_end_offset,
             clean=False,
-            now_ms=self._home.clock.time_ms(),
+            now_ms=self.home.clock.time_ms(),
         )
+        self.high_watermark = min(self.high_watermark, self.log_end_offset)
+        self._first_unstable = self.producers.first_unstable_offset
 
     # ---- durability
 
@@ -627,7 +475,7 @@ class PartitionLog:
         offset = self.log_end_offset if up_to is None else min(up_to, self.log_end_offset)
         if offset <= self.recovery_point and not self.leader_epochs.dirty:
             return None
-        job = FlushJob(self._home, offset, self._segments.between(self.recovery_point, offset))
+        job = FlushJob(self.home, offset, self._segments.between(self.recovery_point, offset))
         if self.leader_epochs.dirty:
             job.epochs = self.leader_epochs.encoded()
             self.leader_epochs.dirty = False
@@ -645,12 +493,12 @@ class PartitionLog:
         """Sync here and now."""
         job = self.flush_job(up_to)
         if job is not None:
-            with _disk(self._home):
+            with self.home:
                 job.run()
             self.flush_done(job)
 
     def take_snapshot(self) -> None:
-        with _disk(self._home):
+        with self.home:
             self.producers.take_snapshot()
 
     # ---- producers
@@ -682,21 +530,12 @@ class PartitionLog:
             segment.config = config
             segment.indexes.interval = config.index_interval_bytes
 
-    def rename(self, dir_name: str) -> None:
-        """Move the directory (`-delete`, `-stray`, a `-future` replica that takes its place)."""
-        with _disk(self._home):
-            self._home.rename(self._home.path.parent / dir_name)
-
-    def mark_deleted(self) -> None:
-        """Nothing will be appended any more; `delete` removes the files."""
-        self.deleted = True
-
     def close(self) -> None:
         """Cut the indexes to size, sync, remember the producers, close the files."""
-        with _disk(self._home):
+        with self.home:
             if self._touched:
                 self._active.become_inactive()
-                job = self.flush_job() or FlushJob(self._home, self.log_end_offset, (self._active,))
+                job = self.flush_job() or FlushJob(self.home, self.log_end_offset, (self._active,))
                 job.run()
                 self.flush_done(job)
             elif self.leader_epochs.dirty:
@@ -704,27 +543,3 @@ class PartitionLog:
             self.producers.take_snapshot()
             for segment in self._segments.all:
                 segment.close()
-
-    def release(self) -> None:
-        """Close the files and write nothing: the disk has failed."""
-        for segment in self._segments.all:
-            segment.release()
-
-    def delete(self) -> None:
-        """Remove every file and the directory."""
-        self.deleted = True
-        with _disk(self._home):
-            for segment in self._segments.all:
-                segment.release()
-            for name in self._home.fs.listdir(self._home.path):
-                self._home.fs.unlink(self._home.file(name), missing_ok=True)
-            self._home.fs.rmdir(self._home.path)
-
-
-@contextmanager
-def _disk(home: Home) -> Iterator[None]:
-    """An error of the disk is a `StorageError`: whoever owns the log directory takes it offline."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(f"{home.path}: {error}") from error
