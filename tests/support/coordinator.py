@@ -172,8 +172,6 @@ class Harness:
     def replayed(self, key: str = "") -> Any:
         """A second machine that has replayed the same log: what a reload would bring."""
         shard = self.runtime.shard_for(key)
-        twin = Harness.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
         other = Runtime(
             shard.tp.topic,
             factory=self.runtime._factory,
@@ -221,12 +219,18 @@ class TransactionHarness(Harness):
 
         super().__init__(TRANSACTION_STATE_TOPIC, factory, TRANSACTION_CODEC, **options)
 
+    def replayed(self, key: str = "") -> Any:
+        markers, self.markers[:] = self.markers[:], []
+        machine = super().replayed(key)
+        self.markers[:] = markers
+        return machine
+
     def producer_id(self) -> int:
         self.next_producer_id += 1
         return self.next_producer_id
 
     def finish(self) -> None:
-        jobs, self.markers = self.markers[:], []
+        jobs, self.markers[:] = self.markers[:], []
         for job in jobs:
             self.write(job.transactional_id, lambda machine, job=job: machine.complete(job))
 

@@ -1,0 +1,94 @@
+"""The frozen views of the broker's configuration that the machines read.
+
+The keys are declared in `broker.config.groups` and `broker.config.transactions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from tidelog.broker.config import groups, transactions
+from tidelog.common.config import Key
+
+T = TypeVar("T")
+
+MINUTE_MS = 60_000
+
+
+class Values(Protocol):
+    """A `Config` or a `BrokerConfig`."""
+
+    def __getitem__(self, key: Key[T], /) -> T: ...
+
+
+@dataclass(frozen=True)
+class GroupConfig:
+    """What the group machine reads."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 3_000
+    max_size: int = 2**31 - 1
+    new_member_join_timeout_ms: int = 300_000
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    consumer_max_size: int = 2**31 - 1
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    migration_policy: str = "bidirectional"
+    regex_refresh_ms: int = 600_000
+    consumer_enabled: bool = True
+    offset_metadata_max_bytes: int = 4096
+    offsets_retention_ms: int = 10_080 * MINUTE_MS
+
+    @classmethod
+    def of(cls, config: Values) -> GroupConfig:
+        assignors: list[str] = config[groups.GROUP_CONSUMER_ASSIGNORS]
+        return cls(
+            min_session_timeout_ms=config[groups.GROUP_MIN_SESSION_TIMEOUT_MS],
+            max_session_timeout_ms=config[groups.GROUP_MAX_SESSION_TIMEOUT_MS],
+            initial_rebalance_delay_ms=config[groups.GROUP_INITIAL_REBALANCE_DELAY_MS],
+            max_size=config[groups.GROUP_MAX_SIZE],
+            consumer_session_timeout_ms=config[groups.GROUP_CONSUMER_SESSION_TIMEOUT_MS],
+            consumer_heartbeat_interval_ms=config[groups.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS],
+            consumer_max_size=config[groups.GROUP_CONSUMER_MAX_SIZE],
+            consumer_assignors=tuple(assignors),
+            migration_policy=config[groups.GROUP_CONSUMER_MIGRATION_POLICY].lower(),
+            regex_refresh_ms=config[groups.GROUP_CONSUMER_REGEX_REFRESH_INTERVAL_MS],
+            consumer_enabled="consumer" in config[groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS],
+            offset_metadata_max_bytes=config[groups.OFFSET_METADATA_MAX_BYTES],
+            offsets_retention_ms=config[groups.OFFSETS_RETENTION_MINUTES] * MINUTE_MS,
+        )
+
+    @property
+    def upgrade_allowed(self) -> bool:
+        return self.migration_policy in ("upgrade", "bidirectional")
+
+    @property
+    def downgrade_allowed(self) -> bool:
+        return self.migration_policy in ("downgrade", "bidirectional")
+
+
+@dataclass(frozen=True)
+class TransactionConfig:
+    """What the transaction machine reads.
+
+    `server_version`: the transaction protocol of what the coordinator does by itself (time-outs, fencing).
+    """
+
+    max_timeout_ms: int = 900_000
+    id_expiration_ms: int = 604_800_000
+    abort_interval_ms: int = 10_000
+    expire_interval_ms: int = 3_600_000
+    two_phase_enabled: bool = False
+    server_version: int = 2
+
+    @classmethod
+    def of(cls, config: Values) -> TransactionConfig:
+        return cls(
+            max_timeout_ms=config[transactions.TRANSACTION_MAX_TIMEOUT_MS],
+            id_expiration_ms=config[transactions.TRANSACTIONAL_ID_EXPIRATION_MS],
+            abort_interval_ms=config[transactions.TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS],
+            expire_interval_ms=config[transactions.TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS],
+            two_phase_enabled=config[transactions.TRANSACTION_TWO_PHASE_COMMIT_ENABLE],
+        )

@@ -1,0 +1,281 @@
+"""The group coordinator's machine: one per partition of __consumer_offsets.
+
+Entry points take a request message (already authorized, topic names resolved) and return a `Result`, or raise the
+KafkaError that the answer shall carry. Whether a group id is a classic or a consumer group decides who handles it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from tidelog.broker.coordinator.config import GroupConfig
+from tidelog.broker.coordinator.group.admin import GroupAdmin
+from tidelog.broker.coordinator.group.classic_bridge import ClassicBridge
+from tidelog.broker.coordinator.group.classic_group import ClassicGroup
+from tidelog.broker.coordinator.group.classic_join import ClassicJoin
+from tidelog.broker.coordinator.group.classic_rebalance import ClassicRebalance
+from tidelog.broker.coordinator.group.classic_states import ClassicState
+from tidelog.broker.coordinator.group.classic_sync import ClassicSync
+from tidelog.broker.coordinator.group.commits import Commits
+from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
+from tidelog.broker.coordinator.group.heartbeat import ConsumerHeartbeat
+from tidelog.broker.coordinator.group.migration import Migration
+from tidelog.broker.coordinator.group.session import ConsumerSessions
+from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
+from tidelog.broker.coordinator.group.update import ConsumerUpdate
+from tidelog.broker.coordinator.metadata import MetadataView
+from tidelog.broker.coordinator.records import CoordinatorRecord
+from tidelog.broker.coordinator.result import NO_RESPONSE, Caller, Reply, Result
+from tidelog.broker.coordinator.timers import Timers
+from tidelog.common.clock import Clock
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.rng import Rng
+from tidelog.protocol.messages import (
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    DescribeGroupsResponse,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupRequest,
+    TxnOffsetCommitRequest,
+)
+
+#: The first OffsetCommit version that knows member epochs.
+EPOCH_COMMIT_VERSION = 9
+
+
+class GroupMachine:
+    def __init__(self, *, timers: Timers, clock: Clock, rng: Rng, view: MetadataView, config: GroupConfig) -> None:
+        self.state = GroupState(clock)
+        self._clock = clock
+        self._config = config
+        self._timers = timers
+        self.commits = Commits(self.state.offsets, clock, config)
+        self.admin = GroupAdmin(self.state, view, config.consumer_assignors[0])
+        self._rebalance = ClassicRebalance(timers, clock, config)
+        self._join = ClassicJoin(self._rebalance, rng)
+        self._sync = ClassicSync(self._rebalance)
+        update = ConsumerUpdate(view, clock, config)
+        migration = Migration(self.state, self._rebalance, view, config)
+        self._sessions = ConsumerSessions(self.state, timers, update, migration, config)
+        self._heartbeat = ConsumerHeartbeat(self.state, update, self._sessions, migration, config, rng)
+        self._bridge = ClassicBridge(self.state, update, self._sessions, migration, config, rng)
+
+    # -- the shard's side ------------------------------------------------------------------------------------------
+
+    def replay(self, record: CoordinatorRecord, producer_id: int = -1) -> None:
+        self.state.replay(record, producer_id)
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
+        self.state.replay_marker(producer_id, producer_epoch, committed)
+
+    def on_loaded(self) -> Result | None:
+        records: list[CoordinatorRecord] = []
+        for group in list(self.state.groups.values()):
+            if isinstance(group, ClassicGroup):
+                result = self._rebalance.resume(group)
+                records += result.records if result else ()
+            else:
+                self._sessions.resume(group)
+        return Result(records, replay=False)
+
+    def on_unloaded(self) -> None:
+        for group in self.state.groups.values():
+            if isinstance(group, ClassicGroup):
+                self._rebalance.unload(group)
+
+    # -- classic protocol ------------------------------------------------------------------------------------------
+
+    def join(self, request: JoinGroupRequest, caller: Caller, reply: Reply) -> Result | None:
+        if not self._config.min_session_timeout_ms <= request.session_timeout_ms <= self._config.max_session_timeout_ms:
+            raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
+        group = self.state.groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            if group.members:
+                result = self._bridge.join(group, request, caller)
+                response = result.response
+                result.response, result.on_commit = NO_RESPONSE, lambda: reply(response)
+                return result
+            return self._join_emptied(group, request, caller, reply)
+        if group is None:
+            if request.member_id:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            group = self.state.classic(request.group_id)
+        return self._join.join(group, request, caller, reply)
+
+    def _join_emptied(
+        self, group: ConsumerGroup, request: JoinGroupRequest, caller: Caller, reply: Reply
+    ) -> Result | None:
+        """A classic member joins what was a consumer group: without members, the group just changes its kind."""
+        if request.member_id:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        records = list(group.tombstones())
+        for record in records:
+            self.state.replay(record)
+        more = self._join.join(self.state.classic(request.group_id), request, caller, reply)
+        return Result([*records, *(more.records if more else ())], replay=False)
+
+    def sync(self, request: SyncGroupRequest, reply: Reply) -> Result | None:
+        group = self._known(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            result = self._bridge.sync(group, request)
+            response = result.response
+            result.response, result.on_commit = NO_RESPONSE, lambda: reply(response)
+            return result
+        return self._sync.sync(group, request, reply)
+
+    def heartbeat(self, request: HeartbeatRequest) -> Result:
+        group = self._known(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return self._bridge.heartbeat(group, request)
+        return self._sync.heartbeat(group, request)
+
+    def leave(self, request: LeaveGroupRequest) -> Result:
+        group = self._known(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return self._bridge.leave(group, request)
+        return self._sync.leave(group, request)
+
+    def _known(self, group_id: str) -> ClassicGroup | ConsumerGroup:
+        group = self.state.groups.get(group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return group
+
+    # -- consumer protocol -----------------------------------------------------------------------------------------
+
+    def consumer_heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        caller: Caller,
+        visible: Callable[[str], bool] | None = None,
+    ) -> Result:
+        if not self._config.consumer_enabled:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        return self._heartbeat.handle(request, caller, visible)
+
+    # -- offsets ---------------------------------------------------------------------------------------------------
+
+    def commit(self, request: OffsetCommitRequest, version: int) -> Result:
+        self._check_commit(
+            request.group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            version=version,
+        )
+        return self.commits.commit(request)
+
+    def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> Result:
+        self._check_commit(
+            request.group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id,
+            version=EPOCH_COMMIT_VERSION,
+            transactional=True,
+        )
+        return self.commits.commit_in_transaction(request)
+
+    def _check_commit(
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        *,
+        version: int,
+        transactional: bool = False,
+    ) -> None:
+        group = self.state.groups.get(group_id)
+        if group is None:
+            if generation >= 0:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+            return  # an offsets-only group is born by the replay of its first commit
+        if isinstance(group, ConsumerGroup):
+            self._check_consumer_commit(group, member_id, generation, version)
+            return
+        if group.is_in(ClassicState.DEAD):
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if generation < 0 and group.is_in(ClassicState.EMPTY):
+            return
+        if generation >= 0 or member_id or instance_id is not None:
+            group.check_member(member_id, instance_id)
+            if generation != group.generation:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        elif not transactional and not group.is_in(ClassicState.EMPTY):
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        if not transactional and group.is_in(ClassicState.COMPLETING_REBALANCE):
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+        if not transactional and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
+            self._rebalance.keep_alive(group, group.members[member_id])
+
+    @staticmethod
+    def _check_consumer_commit(group: ConsumerGroup, member_id: str, epoch: int, version: int) -> None:
+        if epoch < 0 and not group.members:
+            return
+        member = group.member(member_id)
+        if not member.uses_classic and version < EPOCH_COMMIT_VERSION:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        if epoch != member.epoch:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION if member.uses_classic else ErrorCode.STALE_MEMBER_EPOCH)
+
+    def fetch(
+        self, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
+    ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
+        known = self.state.groups.get(group.group_id)
+        if isinstance(known, ConsumerGroup) and (group.member_id is not None or group.member_epoch >= 0):
+            member = known.member(group.member_id or "")
+            if not member.uses_classic and member.epoch != group.member_epoch:
+                raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
+        return self.commits.fetch(group, require_stable)
+
+    def delete_offsets(self, request: OffsetDeleteRequest) -> Result:
+        group = self.state.group(request.group_id)
+        if isinstance(group, ClassicGroup) and not group.is_empty and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        return self.commits.delete(group, request)
+
+    def expire_offsets(self) -> Result:
+        """Tombstones of expired offsets, and of empty groups that have none left."""
+        records: list[CoordinatorRecord] = []
+        now = self._clock.time_ms()
+        for group in list(self.state.groups.values()):
+            expired, none_left = self.commits.expired(group, now)
+            records += expired
+            if none_left and group.is_empty:
+                records += self.admin.tombstones(group)
+        return Result(records)
+
+    def forget_topics(self, topics: Collection[str]) -> Result:
+        """Topics were deleted: their offsets go too."""
+        gone = frozenset(topics)
+        unique = {
+            (record.key.group, record.key.topic, record.key.partition): record
+            for record in self.state.offsets.tombstones_of_topics(gone.__contains__)
+        }
+        return Result(list(unique.values()))
+
+    # -- administration --------------------------------------------------------------------------------------------
+
+    def list(self, states: Collection[str], types: Collection[str]) -> list[ListGroupsResponse.ListedGroup]:
+        return self.admin.list(states, types)
+
+    def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
+        return self.admin.describe_classic(group_id, version)
+
+    def describe_consumer(self, group_id: str) -> ConsumerGroupDescribeResponse.DescribedGroup:
+        return self.admin.describe_consumer(group_id)
+
+    def delete_group(self, group_id: str) -> Result:
+        group = self.admin.check_deletable(group_id)
+        if isinstance(group, ClassicGroup):
+            self._rebalance.drop(group)
+        return Result([*self.state.offsets.tombstones(group_id), *self.admin.tombstones(group)], response=None)

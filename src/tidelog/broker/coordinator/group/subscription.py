@@ -1,0 +1,57 @@
+"""The bytes that consumers exchange through a classic group: ConsumerProtocol subscriptions and assignments.
+
+A classic coordinator treats them as opaque, with two exceptions: it wants to know which topics a group uses
+(offsets of those are not deleted), and a classic member inside a consumer group needs both directions.
+A version newer than ours is read as the newest that we know: fields are only ever added.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from tidelog.common.errors import ProtocolError
+from tidelog.protocol.messages import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+_INT16 = struct.Struct(">h")
+_HIGHEST = 3
+
+
+def decode_subscription(data: bytes) -> ConsumerProtocolSubscription:
+    """Raises ProtocolError when it is none."""
+    version = _version(data)
+    return ConsumerProtocolSubscription.decode(data, version, 2)
+
+
+def decode_assignment(data: bytes) -> ConsumerProtocolAssignment:
+    version = _version(data)
+    return ConsumerProtocolAssignment.decode(data, version, 2)
+
+
+def encode_assignment(assignment: ConsumerProtocolAssignment, version: int) -> bytes:
+    return _INT16.pack(version) + assignment.encode(version)
+
+
+def subscription_version(data: bytes) -> int:
+    return _version(data)
+
+
+def _version(data: bytes) -> int:
+    if len(data) < 2:
+        raise ProtocolError("a consumer protocol message starts with its version")
+    version: int = _INT16.unpack_from(data)[0]
+    if version < 0:
+        raise ProtocolError(f"consumer protocol version {version}")
+    return min(version, _HIGHEST)
+
+
+def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
+    """The topics of all subscriptions, or None when one of them is no subscription."""
+    topics: set[str] = set()
+    for data in metadata:
+        try:
+            topics.update(decode_subscription(data).topics)
+        except ProtocolError:
+            return None
+    return frozenset(topics)

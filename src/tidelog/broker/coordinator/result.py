@@ -1,0 +1,52 @@
+"""What a handler of a state machine returns, and how it answers later.
+
+`Result(records, response)` means: append `records`, replay them, and give `response` once they (and everything
+written before them) are committed. A request whose answer waits for other members (JoinGroup, SyncGroup) hands the
+machine a `Reply`; the machine calls it when the answer is known, and returns `NO_RESPONSE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from tidelog.broker.coordinator.records import CoordinatorRecord
+
+
+class Caller(NamedTuple):
+    """Who sent the request that a handler works on."""
+
+    client_id: str = ""
+    client_host: str = "/127.0.0.1"
+    api_version: int = 0
+
+
+class _NoResponse:
+    """The type of `NO_RESPONSE`."""
+
+    def __repr__(self) -> str:
+        return "NO_RESPONSE"
+
+
+NO_RESPONSE: Final = _NoResponse()
+
+Reply = Callable[[Any], None]
+"""Called exactly once with the response message."""
+
+
+@dataclass(slots=True)
+class Result:
+    """Records to write and the answer that waits for them.
+
+    A KafkaError as `response` is an error that is only true once the records are committed (fencing writes, then refuses).
+    `replay=False`: the machine has applied the change itself (classic groups, whose membership is soft state).
+    `on_commit` runs once the records are committed; it may return a further result (a rebalance that it triggers).
+    `producer`: (producer id, epoch) when the records belong to a transaction.
+    """
+
+    records: Sequence[CoordinatorRecord] = ()
+    response: Any = NO_RESPONSE
+    replay: bool = True
+    on_commit: Callable[[], Result | None] | None = None
+    producer: tuple[int, int] | None = None

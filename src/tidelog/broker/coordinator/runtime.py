@@ -1,0 +1,144 @@
+"""All shards of one internal topic on this broker: one per partition that this broker leads.
+
+`on_elected` starts loading a shard, `on_resigned` drops it. A request names its key (group or transactional id); the
+runtime finds the shard, or the error that Kafka gives in its place:
+
+    NOT_COORDINATOR                this broker does not lead the key's partition
+    COORDINATOR_LOAD_IN_PROGRESS   it does, and replays it at the moment
+    COORDINATOR_NOT_AVAILABLE      the internal topic does not exist yet, or the coordinator is stopped
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tidelog.broker.coordinator.records import RecordCodec
+from tidelog.broker.coordinator.result import Result
+from tidelog.broker.coordinator.shard import MachineFactory, PartitionWriter, Shard, ShardState
+from tidelog.broker.coordinator.timers import Scheduler
+from tidelog.common.clock import Clock
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.hashing import partition_for_id
+from tidelog.common.types import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+#: How long after a failed append the shard is loaded again.
+RELOAD_DELAY_SECONDS = 0.1
+
+Done = Callable[[Any, KafkaError | None], None]
+
+
+class Runtime:
+    """The shards of one internal topic."""
+
+    def __init__(
+        self,
+        topic: str,
+        *,
+        factory: MachineFactory,
+        codec: RecordCodec,
+        writer: PartitionWriter,
+        scheduler: Scheduler,
+        clock: Clock,
+        partitions: Callable[[], int | None],
+    ) -> None:
+        self.topic = topic
+        self.shards: dict[int, Shard] = {}
+        self._factory = factory
+        self._codec = codec
+        self._writer = writer
+        self._scheduler = scheduler
+        self._clock = clock
+        self._partitions = partitions
+        self._running = True
+
+    # -- leadership ------------------------------------------------------------------------------------------------
+
+    def on_elected(self, partition: int, epoch: int) -> None:
+        """This broker leads the partition from `epoch` on: load its shard."""
+        present = self.shards.get(partition)
+        if present is not None:
+            if present.epoch >= epoch:
+                return
+            present.close()
+        self._start(partition, epoch)
+
+    def on_resigned(self, partition: int, epoch: int | None = None) -> None:
+        """This broker does not lead the partition any more."""
+        shard = self.shards.get(partition)
+        if shard is not None and (epoch is None or shard.epoch <= epoch):
+            del self.shards[partition]
+            shard.close()
+
+    def _start(self, partition: int, epoch: int) -> None:
+        shard = Shard(
+            TopicPartition(self.topic, partition),
+            epoch,
+            factory=self._factory,
+            codec=self._codec,
+            writer=self._writer,
+            scheduler=self._scheduler,
+            clock=self._clock,
+            on_failed=self._reload,
+        )
+        self.shards[partition] = shard
+        shard.load(lambda loaded: logger.debug("loaded %s at epoch %d", loaded.tp, loaded.epoch))
+
+    def _reload(self, failed: Shard) -> None:
+        partition = failed.tp.partition
+
+        def restart() -> None:
+            if self._running and self.shards.get(partition) is failed:
+                self._start(partition, failed.epoch)
+
+        if self.shards.get(partition) is failed:
+            self._scheduler.call_later(RELOAD_DELAY_SECONDS, restart)
+
+    def stop(self) -> None:
+        self._running = False
+        for partition in list(self.shards):
+            self.on_resigned(partition)
+
+    # -- requests --------------------------------------------------------------------------------------------------
+
+    def partition_for(self, key: str) -> int:
+        """The internal-topic partition of a group or transactional id."""
+        count = self._partitions()
+        if count is None or not self._running:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return partition_for_id(key, count)
+
+    def shard_for(self, key: str) -> Shard:
+        """The active shard of the key, or the KafkaError that says why there is none here."""
+        return self.active(self.partition_for(key))
+
+    def active(self, partition: int) -> Shard:
+        shard = self.shards.get(partition)
+        if shard is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        if shard.state is not ShardState.ACTIVE:  # loading, or about to be loaded again
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return shard
+
+    def write(self, key: str, handler: Callable[[Any], Result | None], done: Done) -> None:
+        """Run a handler on the key's shard; errors of finding it go to `done` too."""
+        try:
+            shard = self.shard_for(key)
+        except KafkaError as error:
+            done(None, error)
+            return
+        shard.write(handler, done)
+
+    def read(self, key: str, handler: Callable[[Any], Any], done: Done) -> None:
+        self.write(key, lambda machine: Result(response=handler(machine)), done)
+
+    def active_shards(self) -> Iterator[Shard]:
+        return (shard for shard in list(self.shards.values()) if shard.state is ShardState.ACTIVE)
+
+    @property
+    def loading(self) -> bool:
+        """Whether any shard is being loaded."""
+        return any(shard.state is ShardState.LOADING for shard in self.shards.values())

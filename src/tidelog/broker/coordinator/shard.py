@@ -1,0 +1,302 @@
+"""One internal-topic partition as a replicated state machine: load, handle, append, replay, answer after commit.
+
+    LOADING  ──replayed to the end──▶  ACTIVE  ──append failed, leadership lost──▶  CLOSED (and a new one loads)
+
+A write runs a handler of the machine, replays the records that it returns at once, and keeps its answer until they are
+committed. Writes of one event-loop tick share one append. Every answer, also of a write without records and of a read,
+waits for everything that was written before it: nobody is told of a state that could still be lost. That is how
+"reads see committed state only" is kept without keeping two states.
+
+If an append fails, what is in memory is ahead of the log: the shard is dropped, everybody who waits is told, and
+the runtime loads a new one from the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+from tidelog.broker.coordinator.records import CoordinatorRecord, RecordCodec
+from tidelog.broker.coordinator.result import NO_RESPONSE, Result
+from tidelog.broker.coordinator.timers import Action, LoopTimers, Scheduler, Timers
+from tidelog.common.clock import Clock
+from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.records.batch import iter_batches
+from tidelog.records.builder import BatchBuilder
+from tidelog.records.control import parse_end_txn_marker
+
+logger = logging.getLogger(__name__)
+
+#: How long one slice of loading may keep the event loop.
+LOAD_SLICE_SECONDS = 0.004
+#: The largest batch that one tick's writes are gathered into; a single write may be larger, up to the topic's limit.
+GATHER_BYTES = 1 << 19
+
+
+class Machine(Protocol):
+    """A state machine that a shard runs."""
+
+    def replay(self, record: CoordinatorRecord, producer_id: int = -1) -> None: ...
+    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None: ...
+    def on_loaded(self) -> Result | None: ...
+    def on_unloaded(self) -> None: ...
+
+
+class PartitionWriter(Protocol):
+    """All that a shard needs of the log. `done` is called once, maybe before `append` returns: NONE means committed."""
+
+    def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Callable[[ErrorCode], None]) -> None: ...
+    def read_all(self, tp: TopicPartition) -> Iterator[bytes | memoryview]: ...
+    def max_batch_bytes(self, tp: TopicPartition) -> int: ...
+
+
+class ShardState(Enum):
+    LOADING = "Loading"
+    ACTIVE = "Active"
+    CLOSED = "Closed"
+
+
+class _Parked(NamedTuple):
+    """An answer, or a step, that waits for the appends before it. `error` None means that they are committed."""
+
+    sequence: int
+    done: Callable[[KafkaError | None], None]
+
+
+MachineFactory = Callable[[int, int, Timers], Any]
+"""(partition, leader epoch, timers) -> machine."""
+
+#: What the failure of an append means to whoever waits for it; anything else is an unexpected server error.
+_APPEND_ERRORS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_COORDINATOR,
+}
+
+
+class Shard:
+    """See the module's text. Not thread-safe: the event loop's thread owns it."""
+
+    def __init__(
+        self,
+        tp: TopicPartition,
+        epoch: int,
+        *,
+        factory: MachineFactory,
+        codec: RecordCodec,
+        writer: PartitionWriter,
+        scheduler: Scheduler,
+        clock: Clock,
+        on_failed: Callable[[Shard], None],
+    ) -> None:
+        self.tp = tp
+        self.epoch = epoch
+        self.state = ShardState.LOADING
+        self.timers = LoopTimers(scheduler, clock, self._run_timer)
+        self.machine = factory(tp.partition, epoch, self.timers)
+        self.codec = codec
+        self._writer = writer
+        self._scheduler = scheduler
+        self._clock = clock
+        self._on_failed = on_failed
+        self._batch: list[tuple[bytes, bytes | None]] = []
+        self._batch_bytes = 0
+        self._producer: tuple[int, int] | None = None
+        self._flush_due = False
+        self._written = 0  # appends handed to the writer, plus one while a batch is being gathered
+        self._committed = 0
+        self._parked: deque[_Parked] = deque()
+
+    # -- loading ---------------------------------------------------------------------------------------------------
+
+    def load(self, done: Callable[[Shard], None]) -> None:
+        """Replay the whole partition in slices, then become active and call `done`."""
+        steps = self._replay_log()
+
+        def advance() -> None:
+            if self.state is not ShardState.LOADING:
+                return
+            until = self._clock.monotonic() + LOAD_SLICE_SECONDS
+            try:
+                for _ in steps:
+                    if self._clock.monotonic() >= until:
+                        self._scheduler.call_soon(advance)
+                        return
+            except (KafkaError, OSError):
+                logger.exception("loading %s failed", self.tp)
+                self._fail(ErrorCode.NOT_COORDINATOR)
+                return
+            self.state = ShardState.ACTIVE
+            self._apply(self.machine.on_loaded(), None)
+            done(self)
+
+        advance()
+
+    def _replay_log(self) -> Iterator[None]:
+        for buffer in self._writer.read_all(self.tp):
+            for batch in iter_batches(buffer):
+                if batch.is_control:
+                    marker = parse_end_txn_marker(batch)
+                    if marker is not None:
+                        self.machine.replay_marker(batch.producer_id, batch.producer_epoch, marker.committed)
+                    continue
+                producer_id = batch.producer_id if batch.is_transactional else -1
+                for record in batch:
+                    self._replay_bytes(record.key, record.value, producer_id, record.offset)
+                yield
+
+    def _replay_bytes(self, key: bytes | None, value: bytes | None, producer_id: int, offset: int) -> None:
+        try:
+            record = self.codec.decode(key, value)
+        except CorruptRecordError as error:
+            logger.error("%s: skipping the record at offset %d: %s", self.tp, offset, error)
+            return
+        if record is not None:
+            self.machine.replay(record, producer_id)
+
+    # -- writes and reads ------------------------------------------------------------------------------------------
+
+    def write(self, handler: Callable[[Any], Result | None], done: Callable[[Any, KafkaError | None], None]) -> None:
+        """Run `handler(machine)`; `done(response, error)` is called once, after commit (never for NO_RESPONSE)."""
+        try:
+            self._apply(handler(self.machine), done)
+        except KafkaError as error:
+            self._park(lambda failed, error=error: done(None, failed or error))  # type: ignore[misc]  # bound default
+
+    def read(self, handler: Callable[[Any], Any], done: Callable[[Any, KafkaError | None], None]) -> None:
+        self.write(lambda machine: Result(response=handler(machine)), done)
+
+    def _run_timer(self, action: Action) -> None:
+        if self.state is not ShardState.ACTIVE:
+            return
+        try:
+            self._apply(action(), None)
+        except KafkaError as error:
+            logger.warning("%s: a timed step failed: %s", self.tp, error)
+
+    def _apply(self, result: Result | None, done: Callable[[Any, KafkaError | None], None] | None) -> None:
+        if result is None:
+            return
+        if result.records:
+            self._enqueue(result)
+        if result.on_commit is None and (done is None or result.response is NO_RESPONSE):
+            return
+
+        def committed(error: KafkaError | None) -> None:
+            if error is None and result.on_commit is not None:
+                self._apply(result.on_commit(), None)
+            if done is not None and result.response is not NO_RESPONSE:
+                failed = error or (result.response if isinstance(result.response, KafkaError) else None)
+                done(None if failed else result.response, failed)
+
+        self._park(committed)
+
+    def _enqueue(self, result: Result) -> None:
+        encoded = [self.codec.encode(record) for record in result.records]
+        size = sum(len(key) + len(value or b"") + 24 for key, value in encoded)
+        if size + 100 > self._writer.max_batch_bytes(self.tp):
+            if not result.replay:  # the machine has applied them already: memory is ahead of the log
+                self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{size} bytes of coordinator records")
+        if self._batch and (result.producer != self._producer or self._batch_bytes + size > GATHER_BYTES):
+            self._flush()
+        if not self._batch:
+            self._producer = result.producer
+            self._written += 1
+            if not self._flush_due:
+                self._flush_due = True
+                self._scheduler.call_soon(self._flush_tick)
+        self._batch += encoded
+        self._batch_bytes += size
+        if result.replay:
+            producer_id = result.producer[0] if result.producer else -1
+            for record in result.records:
+                self.machine.replay(record, producer_id)
+
+    def _flush_tick(self) -> None:
+        self._flush_due = False
+        self._flush()
+
+    def append_marker(
+        self,
+        batch: bytes,
+        producer: tuple[int, int],
+        *,
+        committed: bool,
+        done: Callable[[Any, KafkaError | None], None],
+    ) -> None:
+        """Append the end marker of a transaction that wrote here (a control batch), and replay it."""
+        self._flush()
+        self._written += 1
+        sequence = self._written
+        self.machine.replay_marker(*producer, committed)
+        self._park(lambda error: done(None, error))
+        self._writer.append(self.tp, self.epoch, batch, lambda error: self._appended(sequence, error))
+
+    def _flush(self) -> None:
+        if not self._batch or self.state is ShardState.CLOSED:
+            return
+        records, self._batch, self._batch_bytes = self._batch, [], 0
+        sequence = self._written
+        batch = self._build(records)
+        self._writer.append(self.tp, self.epoch, batch, lambda error: self._appended(sequence, error))
+
+    def _build(self, records: Sequence[tuple[bytes, bytes | None]]) -> bytes:
+        producer_id, producer_epoch = self._producer or (-1, -1)
+        builder = BatchBuilder(
+            producer_id=producer_id, producer_epoch=producer_epoch, transactional=self._producer is not None
+        )
+        now = self._clock.time_ms()
+        for key, value in records:
+            builder.append(now, key, value)
+        return builder.build()
+
+    def _appended(self, sequence: int, error: ErrorCode) -> None:
+        if self.state is ShardState.CLOSED:
+            return
+        if error is not ErrorCode.NONE:
+            logger.warning("%s: append failed with %s: the shard is reloaded", self.tp, error.name)
+            self._fail(_APPEND_ERRORS.get(error, ErrorCode.UNKNOWN_SERVER_ERROR))
+            return
+        self._committed = max(self._committed, sequence)
+        self._release()
+
+    # -- answers that wait -----------------------------------------------------------------------------------------
+
+    def _park(self, done: Callable[[KafkaError | None], None]) -> None:
+        if self.state is ShardState.CLOSED:
+            done(KafkaError(ErrorCode.NOT_COORDINATOR))
+        elif self._written <= self._committed and not self._parked:
+            done(None)
+        else:
+            self._parked.append(_Parked(self._written, done))
+
+    def _release(self) -> None:
+        while self._parked and self._parked[0].sequence <= self._committed:
+            self._parked.popleft().done(None)
+
+    def _fail(self, error: ErrorCode) -> None:
+        """Memory and log disagree: drop the shard; the runtime loads a new one."""
+        self.close(error)
+        self._on_failed(self)
+
+    def close(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
+        """Drop the shard: everybody who waits is answered with `error`; nothing is written any more."""
+        if self.state is ShardState.CLOSED:
+            return
+        active = self.state is ShardState.ACTIVE
+        self.state = ShardState.CLOSED
+        self.timers.cancel_all()
+        self._batch.clear()
+        while self._parked:
+            self._parked.popleft().done(KafkaError(error))
+        if active:
+            self.machine.on_unloaded()

@@ -1,0 +1,54 @@
+"""The states of a transactional id, as a table. The number is what the record and ListTransactions know it by."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tidelog.broker.coordinator.state_table import Row, StateTable
+
+
+class TransactionState(Enum):
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+
+    @property
+    def id(self) -> int:
+        return _IDS[self]
+
+
+_IDS = {state: number for number, state in enumerate(TransactionState)}
+STATE_BY_ID = dict(enumerate(TransactionState))
+STATE_BY_NAME = {state.value: state for state in TransactionState}
+
+_S = TransactionState
+
+TRANSACTION = StateTable(
+    "Transactional id",
+    TransactionState.EMPTY,
+    (
+        Row(_S.EMPTY, "InitProducerId", _S.EMPTY),
+        Row(_S.EMPTY, "partitions or offsets are added", _S.ONGOING),
+        Row(_S.EMPTY, "abort of an empty transaction (version 2)", _S.PREPARE_ABORT),
+        Row(_S.EMPTY, "unused for transactional.id.expiration.ms", _S.DEAD),
+        Row(_S.ONGOING, "more partitions are added", _S.ONGOING),
+        Row(_S.ONGOING, "EndTxn: commit", _S.PREPARE_COMMIT),
+        Row(_S.ONGOING, "EndTxn: abort, time-out, or fenced by InitProducerId", _S.PREPARE_ABORT),
+        Row(_S.PREPARE_COMMIT, "all markers are written", _S.COMPLETE_COMMIT),
+        Row(_S.PREPARE_ABORT, "all markers are written", _S.COMPLETE_ABORT),
+        Row(_S.COMPLETE_COMMIT, "InitProducerId", _S.EMPTY),
+        Row(_S.COMPLETE_COMMIT, "partitions or offsets are added", _S.ONGOING),
+        Row(_S.COMPLETE_COMMIT, "abort of an empty transaction (version 2)", _S.PREPARE_ABORT),
+        Row(_S.COMPLETE_COMMIT, "unused for transactional.id.expiration.ms", _S.DEAD),
+        Row(_S.COMPLETE_ABORT, "InitProducerId", _S.EMPTY),
+        Row(_S.COMPLETE_ABORT, "partitions or offsets are added", _S.ONGOING),
+        Row(_S.COMPLETE_ABORT, "abort of an empty transaction (version 2)", _S.PREPARE_ABORT),
+        Row(_S.COMPLETE_ABORT, "unused for transactional.id.expiration.ms", _S.DEAD),
+    ),
+    final=(TransactionState.DEAD,),
+)
