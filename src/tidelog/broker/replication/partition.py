@@ -16,15 +16,33 @@ from tidelog.broker.replication.isr import FollowerState, high_watermark
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
+from tidelog.records import validate
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import Codec, TimestampType
-from tidelog.records.validate import AppendOrigin, ProduceRules, ValidatedRecords, validate_produce
+from tidelog.records.validate import ProduceRules, ValidatedRecords, validate_produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidelog.log.partition_log import AppendInfo, PartitionLog
+    from tidelog.log.partition_log import PartitionLog
+    from tidelog.log.verification import VerificationGuard
+
+#: Errors whose answer does not carry the log start offset.
+_TELL_NO_START = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.INVALID_REQUIRED_ACKS,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+    }
+)
 
 Records = BatchRun | bytes | bytearray | memoryview
 
@@ -114,7 +132,7 @@ class Partition:
             self.followers = {node: self.followers.get(node) or FollowerState(caught_up_at=now) for node in others}
             if new_epoch:
                 self.leader_epoch_start = self.log.log_end_offset
-                self.log.assign_epoch(state.leader_epoch)
+                self.log.assign_epoch(state.leader_epoch, self.leader_epoch_start)
                 for follower in self.followers.values():
                     follower.log_end_offset = follower.log_start_offset = -1
                     follower.caught_up_at = now
@@ -162,36 +180,28 @@ class Partition:
         self, records: Records, *, request_version: int = 13, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> ValidatedRecords:
         """Check and, where needed, convert what a client sent. Reads only what never changes: may run on a thread."""
-        rules, config = self.rules, self.log.config
-        size = records.size if isinstance(records, BatchRun) else len(records)
-        if size > config.segment_size:
-            raise KafkaError(
-                ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"Message batch size is {size} bytes in append to partition {self.tp}, which exceeds the maximum "
-                f"configured segment size of {config.segment_size}.",
-            )
-        validated = validate_produce(
-            records, rules, now_ms=self._clock.time_ms(), origin=origin, request_version=request_version
+        return validate_produce(
+            records,
+            self.rules,
+            now_ms=self._clock.time_ms(),
+            origin=validate.AppendOrigin[origin.name],
+            request_version=request_version,
         )
-        if origin is AppendOrigin.CLIENT:
-            largest = max(header.size for header in validated.run.headers())
-            if largest > config.max_message_bytes:
-                raise KafkaError(
-                    ErrorCode.MESSAGE_TOO_LARGE,
-                    f"The record batch size in the append to {self.tp} is {largest} bytes which exceeds the maximum "
-                    f"configured value of {config.max_message_bytes}.",
-                )
-        return validated
 
     def append_client(self, records: Records, *, request_version: int = 13) -> AppendInfo:
         """Both stages at once, for what is known to be quick."""
         return self.append_checked(self.prepare(records, request_version=request_version).run)
 
-    def append_checked(self, run: BatchRun, origin: AppendOrigin = AppendOrigin.CLIENT) -> AppendInfo:
+    def append_checked(
+        self,
+        run: BatchRun,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        verification: VerificationGuard | None = None,
+    ) -> AppendInfo:
         """Write batches that passed `prepare` (or the same checks); advances the high watermark where it can."""
         if not self.is_leader or self.offline:
             raise KafkaError(self.check_leader())
-        info = self.log.append_as_leader(run, self.leader_epoch, origin=origin)
+        info = self.log.append_as_leader(run, self.leader_epoch, origin=origin, verification=verification)
         if self._alone:
             self.log.advance_high_watermark(self.log.log_end_offset)
         else:
@@ -199,9 +209,8 @@ class Partition:
         return info
 
     def log_start_for_error(self, code: ErrorCode) -> int:
-        """The log start offset that an error's answer carries: only refused records tell it."""
-        told = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP, ErrorCode.UNKNOWN_PRODUCER_ID)
-        return self.log.log_start_offset if code in told else -1
+        """The log start offset that an error's answer carries; some errors tell none."""
+        return -1 if code in _TELL_NO_START else self.log.log_start_offset
 
     # -- the high watermark ------------------------------------------------------------------------------------------
 

@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidelog.broker import config as keys
 from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.replication.fetch_sessions import FetchSessionCache
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import DelayedProduce
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
-from tidelog.records.validate import AppendOrigin
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
-    from tidelog.log.partition_log import AppendInfo
 
 logger = logging.getLogger("tidelog.replication")
 
@@ -35,6 +36,9 @@ class ReplicaManager:
         self._broker = broker
         self._clock = broker.clock
         self.node_id = broker.node_id
+        self.fetch_sessions = FetchSessionCache(
+            broker.rng, broker.config[keys.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS]
+        )
         self._partitions: dict[TopicPartition, Partition] = {}
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
@@ -209,6 +213,13 @@ class ReplicaManager:
             waiting.produce.check(tp)
         if waiting.delete_records:
             waiting.delete_records.check(tp)
+
+    def on_follower_fetch(self, partition: Partition, node: int, offset: int, log_start_offset: int) -> bool:
+        """A follower has everything before `offset`; whether the high watermark moved by that."""
+        moved = partition.on_follower_fetch(node, offset, log_start_offset, self._clock.monotonic())
+        if moved:
+            self.on_moved(partition)
+        return moved
 
     # -- for the broker's own writers and readers --------------------------------------------------------------------
 

@@ -1,0 +1,40 @@
+"""ApiVersions, versions 0 to 4: what this broker serves. The first request of nearly every connection.
+
+It must be answerable to any client: a version that is not known is answered in version 0, with UNSUPPORTED_VERSION
+and the versions of ApiVersions itself, from which the client picks one. The table advertises Produce from version 0
+on, which librdkafka insists on before it compresses (KAFKA-18659).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from tidelog.broker.handlers import HANDLERS
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+
+SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(ctx: RequestContext, request: ApiVersionsRequest | None) -> ApiVersionsResponse:
+    if request is None:
+        known = [row for row in _served() if row.api_key == ApiKey.API_VERSIONS]
+        return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=known)
+    if ctx.header.api_version >= 3 and not (
+        SOFTWARE_NAME.fullmatch(request.client_software_name)
+        and SOFTWARE_NAME.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
+    return ApiVersionsResponse(api_keys=list(_served()))
+
+
+@cache
+def _served() -> tuple[ApiVersionsResponse.ApiVersion, ...]:
+    rows = sorted(HANDLERS, key=lambda row: row.key)
+    return tuple(
+        ApiVersionsResponse.ApiVersion(api_key=row.key, min_version=row.min_version, max_version=row.max_version)
+        for row in rows
+    )

@@ -1,0 +1,61 @@
+"""DeleteRecords, versions 0 to 2: move partitions' log start offsets up; answered when all replicas have followed."""
+
+from __future__ import annotations
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.replication.partition import Partition
+from tidelog.broker.replication.waiting import WaitFor
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import INTERNAL_TOPICS, NO_OFFSET, TopicPartition
+from tidelog.protocol.messages import DeleteRecordsRequest, DeleteRecordsResponse
+
+TopicAnswer = DeleteRecordsResponse.DeleteRecordsTopicResult
+Answer = DeleteRecordsResponse.DeleteRecordsPartitionResult
+Waiting = dict[TopicPartition, tuple[Partition, int, Answer]]
+
+
+async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    waiting: Waiting = {}
+    response = DeleteRecordsResponse(topics=[])
+    for topic in request.topics:
+        answers = [
+            _delete(ctx, TopicPartition(topic.name, asked.partition_index), asked.offset, waiting)
+            for asked in topic.partitions
+        ]
+        response.topics.append(TopicAnswer(name=topic.name, partitions=answers))
+    if waiting:
+        operation = WaitFor(lambda: _settle(waiting))
+        if not ctx.broker.purgatories.delete_records.try_or_watch(operation, list(waiting), request.timeout_ms):
+            await operation.done
+        for _, _, answer in waiting.values():
+            answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+    return response
+
+
+def _delete(ctx: RequestContext, tp: TopicPartition, offset: int, waiting: Waiting) -> Answer:
+    answer = Answer(partition_index=tp.partition, low_watermark=NO_OFFSET)
+    try:
+        if tp.topic in INTERNAL_TOPICS:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {tp.topic}")
+        partition = ctx.broker.replicas.leader_or_error(tp)
+        if isinstance(partition, ErrorCode):
+            raise KafkaError(partition)
+        answer.low_watermark = partition.delete_records(offset)
+        wanted = partition.log.log_start_offset if offset == -1 else offset
+        if answer.low_watermark < wanted:
+            waiting[tp] = (partition, wanted, answer)
+    except KafkaError as error:
+        answer.error_code = error.code
+    return answer
+
+
+def _settle(waiting: Waiting) -> bool:
+    """Take out the partitions that are done; whether none is left."""
+    for tp, (partition, wanted, answer) in list(waiting.items()):
+        if not partition.is_leader:
+            answer.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            del waiting[tp]
+        elif (low := partition.low_watermark()) >= wanted:
+            answer.low_watermark = low
+            del waiting[tp]
+    return not waiting

@@ -1,0 +1,145 @@
+"""ListOffsets, versions 0 to 11: offsets by timestamp, and by the names of special places.
+
+    -1 latest   -2 earliest   -3 largest timestamp   -4 earliest local   -5 last tiered   -6 earliest pending upload
+
+Version 0 is a question about segments: their first offsets, newest first, up to a number that the client names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.replication.partition import Partition
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    NO_EPOCH,
+    NO_OFFSET,
+    NO_TIMESTAMP,
+    TopicPartition,
+)
+from tidelog.log.append import TimestampOffset
+from tidelog.protocol.messages import ListOffsetsRequest, ListOffsetsResponse
+
+TopicAnswer = ListOffsetsResponse.ListOffsetsTopicResponse
+Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
+Asked = ListOffsetsRequest.ListOffsetsPartition
+
+#: The version that brought each special timestamp.
+SINCE = {
+    EARLIEST_TIMESTAMP: 0,
+    LATEST_TIMESTAMP: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL_TIMESTAMP: 8,
+    LATEST_TIERED_TIMESTAMP: 9,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
+}
+CONSUMER = -1
+READ_COMMITTED = 1
+OFFSET_NOT_AVAILABLE_SINCE = 5
+NOTHING = TimestampOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
+
+
+def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    twice = _named_twice(request)
+    return ListOffsetsResponse(
+        topics=[
+            TopicAnswer(
+                name=topic.name,
+                partitions=[_answer(ctx, request, topic.name, asked, twice) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+    counts = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    return {key for key, count in counts.items() if count > 1}
+
+
+def _answer(
+    ctx: RequestContext, request: ListOffsetsRequest, topic: str, asked: Asked, twice: set[tuple[str, int]]
+) -> Answer:
+    answer = Answer(partition_index=asked.partition_index, old_style_offsets=[])
+    version = ctx.header.api_version
+    tp = TopicPartition(topic, asked.partition_index)
+    if version > 0 and tp in twice:
+        answer.error_code = ErrorCode.INVALID_REQUEST
+        return answer
+    if asked.timestamp < 0 and version < SINCE.get(asked.timestamp, 32767):
+        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
+        return answer
+    partition = ctx.broker.replicas.leader_or_error(tp, asked.current_leader_epoch)
+    if isinstance(partition, ErrorCode):
+        answer.error_code = partition
+        return answer
+    try:
+        if version == 0:
+            answer.old_style_offsets = _segment_starts(partition, asked, request.replica_id)
+        else:
+            found = offset_for(partition, asked.timestamp, request.replica_id, request.isolation_level)
+            answer.timestamp, answer.offset, answer.leader_epoch = found
+    except KafkaError as error:
+        late = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and version < OFFSET_NOT_AVAILABLE_SINCE
+        answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if late else error.code
+    return answer
+
+
+def offset_for(partition: Partition, timestamp: int, replica_id: int, isolation_level: int) -> TimestampOffset:
+    """The offset that a timestamp, real or special, stands for; (-1, -1, -1) when there is none."""
+    log = partition.log
+    epochs = log.leader_epochs
+    if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+        earliest = epochs.earliest
+        known = earliest is not None and earliest.start_offset <= log.log_start_offset
+        epoch = earliest.epoch if known and earliest is not None else NO_EPOCH
+        return TimestampOffset(NO_TIMESTAMP, log.log_start_offset, epoch)
+    if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
+        return NOTHING
+    end = log.log_end_offset
+    if replica_id == CONSUMER:
+        end = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
+        if log.high_watermark < partition.leader_epoch_start:
+            raise KafkaError(
+                ErrorCode.OFFSET_NOT_AVAILABLE,
+                f"Failed to fetch offsets for partition {partition.tp}: the high watermark {log.high_watermark} has "
+                f"not reached the start of the leader's epoch {partition.leader_epoch_start}",
+            )
+    if timestamp == LATEST_TIMESTAMP:
+        return TimestampOffset(NO_TIMESTAMP, end, partition.leader_epoch)
+    found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    return found if found is not None and found.offset < end else NOTHING
+
+
+class _Start(NamedTuple):
+    offset: int
+    modified_ms: int
+
+
+def _segment_starts(partition: Partition, asked: Asked, replica_id: int) -> list[int]:
+    """Version 0: first offsets of the segments that were last written before the timestamp, newest first."""
+    log = partition.log
+    starts = [_Start(segment.base_offset, segment.mtime_ms) for segment in log.segments]
+    if log.active_segment.size > 0:
+        starts.append(_Start(log.log_end_offset, log.home.clock.time_ms()))
+    if starts:
+        starts[0] = _Start(max(log.log_start_offset, starts[0].offset), starts[0].modified_ms)
+    if asked.timestamp == LATEST_TIMESTAMP:
+        count = len(starts)
+    elif asked.timestamp == EARLIEST_TIMESTAMP:
+        count = 1
+    else:
+        count = max((n for n, start in enumerate(starts, 1) if start.modified_ms <= asked.timestamp), default=0)
+    offsets = sorted((start.offset for start in starts[:count]), reverse=True)[: max(0, asked.max_num_offsets)]
+    hw = log.high_watermark
+    if replica_id == CONSUMER and any(offset > hw for offset in offsets):
+        offsets = [hw, *(offset for offset in offsets if offset <= hw and offset != hw)]
+    return offsets

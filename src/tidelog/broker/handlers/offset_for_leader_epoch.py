@@ -1,0 +1,34 @@
+"""OffsetForLeaderEpoch, versions 0 to 4: where an epoch ends in the leader's log.
+
+A consumer or follower that was cut off asks with the epoch of its last record, and finds out from where on its own
+history differs from the leader's.
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode
+from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+
+TopicAnswer = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+Answer = OffsetForLeaderEpochResponse.EpochEndOffset
+Asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition
+
+
+def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            TopicAnswer(topic=topic.topic, partitions=[_answer(ctx, topic.topic, asked) for asked in topic.partitions])
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(ctx: RequestContext, topic: str, asked: Asked) -> Answer:
+    tp = TopicPartition(topic, asked.partition)
+    partition = ctx.broker.replicas.leader_or_error(tp, asked.current_leader_epoch)
+    if isinstance(partition, ErrorCode):
+        return Answer(partition=asked.partition, error_code=partition)
+    epoch, end = partition.log.end_offset_for_epoch(asked.leader_epoch)
+    return Answer(partition=asked.partition, leader_epoch=epoch, end_offset=end)

@@ -1,0 +1,173 @@
+"""Produce, versions 0 to 13: append records to partitions.
+
+The common kind of request never gets here (`network/_hot.pyx`). What does: compressed batches, old message sets,
+transactions, acks that must wait for other replicas, and everything that is wrong.
+
+Each partition succeeds or fails by itself. Long work (unpacking, packing anew, converting) is done on a thread; the
+connection's next request waits, so the order of a producer's batches stays. With acks=0 there is no answer: an
+error closes the connection, which is all that such a producer can notice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.leaders import leader_hint
+from tidelog.broker.replication.partition import Partition
+from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError
+from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.log.verification import VerificationGuard
+from tidelog.protocol.messages import ProduceRequest, ProduceResponse
+from tidelog.records._batches import BatchRun
+from tidelog.records.validate import ValidatedRecords
+
+TopicResponse = ProduceResponse.TopicProduceResponse
+PartitionResponse = ProduceResponse.PartitionProduceResponse
+RecordError = ProduceResponse.BatchIndexAndErrorMessage
+
+#: Above this many bytes checking takes long enough for a thread; packed records, which must be unpacked, far earlier.
+PLAIN_ON_LOOP = 4 << 20
+PACKED_ON_LOOP = 8 << 10
+ADMIN_CLIENT_ID = "__admin_client"
+ATTRIBUTES_AT = 21
+CODEC_MASK = 0x07
+
+
+async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+    response = ProduceResponse(responses=[])
+    waiting: dict[TopicPartition, tuple[Partition, int]] = {}
+    answers: dict[TopicPartition, PartitionResponse] = {}
+    for topic in request.topic_data:
+        by_id = ctx.header.api_version >= 13
+        name = ctx.broker.metadata.topic_name(topic.topic_id) if by_id else topic.name
+        answer = TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
+        response.responses.append(answer)
+        for part in topic.partition_data:
+            tp = TopicPartition(name or "", part.index)
+            try:
+                if name is None:
+                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+                result = await _append(ctx, request, tp, part.records, waiting)
+            except KafkaError as error:
+                result = _failure(ctx, tp, error)
+            answers[tp] = result
+            answer.partition_responses.append(result)
+    if request.acks == -1 and waiting:
+        codes = await ctx.broker.replicas.commit_codes(waiting, request.timeout_ms)
+        for tp, code in codes.items():
+            if code:
+                answers[tp].error_code = code
+    return _finish(ctx, request, response, answers)
+
+
+async def _append(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    tp: TopicPartition,
+    records: Any,
+    waiting: dict[TopicPartition, tuple[Partition, int]],
+) -> PartitionResponse:
+    version = ctx.header.api_version
+    if request.acks not in (-1, 0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    if records is None or len(records) == 0:
+        raise InvalidRecordError(f"the request has no records for {tp}")
+    if tp.topic in INTERNAL_TOPICS and ctx.client_id != ADMIN_CLIENT_ID:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
+    partition = ctx.broker.replicas.leader_or_error(tp)
+    if isinstance(partition, ErrorCode):
+        raise KafkaError(partition)
+    if request.acks == -1:
+        partition.require_min_isr()
+    validated = await _prepare(partition, records, version)
+    guard = await _verify(ctx, request, tp, partition, validated.run)
+    info = partition.append_checked(validated.run, verification=guard)
+    if info.flush_required:
+        await _sync(partition)
+    ctx.broker.replicas.on_moved(partition)
+    waiting[tp] = (partition, info.last_offset + 1)
+    return PartitionResponse(
+        index=tp.partition,
+        base_offset=info.first_offset,
+        log_append_time_ms=info.log_append_time,
+        log_start_offset=info.log_start_offset,
+    )
+
+
+async def _prepare(partition: Partition, records: Any, version: int) -> ValidatedRecords:
+    """Check and convert, on a thread if that takes long."""
+    if _is_quick(partition, records):
+        return partition.prepare(records, request_version=version)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(None, lambda: partition.prepare(records, request_version=version))
+
+
+def _is_quick(partition: Partition, records: Any) -> bool:
+    if len(records) <= ATTRIBUTES_AT + 2 or records[16] != 2:
+        return len(records) <= PACKED_ON_LOOP
+    codec = records[ATTRIBUTES_AT + 1] & CODEC_MASK
+    packs = partition.rules.codec is not None and partition.rules.codec != codec
+    return len(records) <= (PACKED_ON_LOOP if codec or packs else PLAIN_ON_LOOP)
+
+
+async def _verify(
+    ctx: RequestContext, request: ProduceRequest, tp: TopicPartition, partition: Partition, run: BatchRun
+) -> VerificationGuard | None:
+    """A transactional batch that begins a transaction here must belong to one that its coordinator knows (KIP-890)."""
+    header = run.header(0)
+    if not header.is_transactional:
+        return None
+    if request.transactional_id is None:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "a transactional batch came without a transactional id")
+    guard = partition.log.start_verification(header.producer_id, header.base_sequence, header.producer_epoch)
+    if guard is None or not partition.log.verify_transactions:
+        return guard
+    code = await ctx.broker.coordinators.transaction.verify(
+        request.transactional_id, header.producer_id, header.producer_epoch, tp
+    )
+    if code:
+        raise KafkaError(code)
+    return guard
+
+
+async def _sync(partition: Partition) -> None:
+    """flush.messages: what was appended counts as written when it is synced."""
+    job = partition.log.flush_job()
+    if job is not None:
+        await asyncio.get_running_loop().run_in_executor(None, job.run)
+        partition.log.flush_done(job)
+
+
+def _failure(ctx: RequestContext, tp: TopicPartition, error: KafkaError) -> PartitionResponse:
+    partition = ctx.broker.replicas.partition(tp)
+    record_errors = getattr(error, "record_errors", ())
+    return PartitionResponse(
+        index=tp.partition,
+        error_code=error.code,
+        base_offset=-1,
+        log_append_time_ms=-1,
+        log_start_offset=-1 if partition is None else partition.log_start_for_error(error.code),
+        record_errors=[RecordError(batch_index=index, batch_index_error_message=text) for index, text in record_errors],
+        error_message=error.message if record_errors else None,
+    )
+
+
+def _finish(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    response: ProduceResponse,
+    answers: dict[TopicPartition, PartitionResponse],
+) -> ProduceResponse | None:
+    failed = {tp: answer for tp, answer in answers.items() if answer.error_code}
+    if request.acks == 0:
+        if failed:
+            tp, answer = next(iter(failed.items()))
+            ctx.connection.close(f"a produce request with acks=0 failed for {tp}: {ErrorCode(answer.error_code).name}")
+        return None
+    if ctx.header.api_version >= 10:
+        for tp, answer in failed.items():
+            if answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                leader_hint(ctx, tp, answer.current_leader, response.node_endpoints, ProduceResponse.NodeEndpoint)
+    return response

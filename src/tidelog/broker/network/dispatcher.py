@@ -1,0 +1,189 @@
+"""From a frame to its handler and back, for every request that the hot path does not take.
+
+A handler may answer at once or await something. Produce and Fetch, which are many and mostly answer at once, are driven
+without a task of their own (`Driver`); other asynchronous handlers run as tasks. Either way the connection looks at
+its next request when this one is answered.
+
+Errors: bytes that are no request close the connection, with a line in the log. A handler that fails in a way that it
+did not foresee is logged, and answered with UNKNOWN_SERVER_ERROR where the response has room for a code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from tidelog.broker.handlers import handler_for, load
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.network._hot import Lane
+from tidelog.broker.network.driver import Driver
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
+from tidelog.net._connection import ServerConnection
+from tidelog.protocol.api import ApiKey, request_class, response_class
+from tidelog.protocol.headers import RequestHeader, decode_request_header, encode_response_parts
+from tidelog.protocol.message import Message
+from tidelog.records.attributes import Codec
+
+if TYPE_CHECKING:
+    from tidelog.broker.replication.partition import Partition
+    from tidelog.broker.server import Broker
+
+logger = logging.getLogger("tidelog.requests")
+
+#: Handlers whose coroutines await nothing but futures: no task is made for them.
+DRIVEN = frozenset({ApiKey.PRODUCE, ApiKey.FETCH})
+
+
+class Dispatcher:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._clock = broker.clock
+        self._running: dict[ServerConnection, Driver | asyncio.Task[None]] = {}
+        self.requests = 0
+
+    def __len__(self) -> int:
+        """Requests that are under way."""
+        return len(self._running)
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    def on_request(self, connection: ServerConnection, frame: bytearray) -> None:
+        """Serve one frame. ProtocolError closes the connection."""
+        self.requests += 1
+        try:
+            header, position = decode_request_header(frame)
+        except KafkaError as error:
+            raise ProtocolError(str(error)) from None
+        row = handler_for(header.api_key)
+        if row is None:
+            raise ProtocolError(f"{ApiKey(header.api_key).name} requests are not served here")
+        if not row.min_version <= header.api_version <= row.max_version:
+            if header.api_key != ApiKey.API_VERSIONS:
+                raise ProtocolError(f"{row.key.name} version {header.api_version} is not served here")
+            request = None
+        else:
+            request = request_class(header.api_key).decode(memoryview(frame), header.api_version, position)
+        context = RequestContext(
+            self._broker,
+            header,
+            connection,
+            connection.listener.name,
+            connection.principal,
+            connection.client_host,
+            self._clock.monotonic(),
+        )
+        try:
+            result = load(row.target)(context, request)
+        except Exception as error:  # noqa: BLE001  # whatever a handler did not foresee is one request's failure
+            self._fail(connection, header, error)
+            return
+        if not inspect.isawaitable(result):
+            self._answer(connection, header, result)
+        elif header.api_key in DRIVEN and inspect.iscoroutine(result):
+            self._drive(connection, header, result)
+        else:
+            connection.begin()
+            task = asyncio.get_running_loop().create_task(self._finish_later(connection, header, result))
+            self._running[connection] = task
+
+    def _drive(self, connection: ServerConnection, header: RequestHeader, coroutine: Coroutine[Any, Any, Any]) -> None:
+        def done(result: Message | None, error: Exception | None) -> None:
+            self._running.pop(connection, None)
+            if error is not None:
+                self._fail(connection, header, error)
+            else:
+                self._answer(connection, header, result)
+
+        driver = Driver(coroutine, done)
+        if not driver.step():
+            connection.begin()
+            self._running[connection] = driver
+
+    async def _finish_later(self, connection: ServerConnection, header: RequestHeader, result: Awaitable[Any]) -> None:
+        try:
+            response = await result
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001  # as above
+            self._running.pop(connection, None)
+            self._fail(connection, header, error)
+        else:
+            self._running.pop(connection, None)
+            self._answer(connection, header, response)
+
+    def on_lost(self, connection: ServerConnection) -> None:
+        """The client is gone: give up what is under way for it."""
+        running = self._running.pop(connection, None)
+        if running is not None:
+            running.cancel()
+
+    async def stop(self) -> None:
+        """Give up everything that is under way."""
+        tasks = [one for one in self._running.values() if isinstance(one, asyncio.Task)]
+        for running in list(self._running.values()):
+            running.cancel()
+        self._running.clear()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    def _answer(self, connection: ServerConnection, header: RequestHeader, response: Message | None) -> None:
+        parts = None
+        if response is not None:
+            version = header.api_version
+            if header.api_key == ApiKey.API_VERSIONS and getattr(response, "error_code", False):
+                version = 0
+            parts = encode_response_parts(header.api_key, version, header.correlation_id, response)
+        if connection.busy:
+            connection.finish(parts)
+        elif parts is not None:
+            connection.write(parts)
+
+    def _fail(self, connection: ServerConnection, header: RequestHeader, error: Exception) -> None:
+        name = ApiKey(header.api_key).name
+        code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
+        if not isinstance(error, KafkaError):
+            logger.error("%s version %d from %s failed", name, header.api_version, connection.peer, exc_info=error)
+        response = response_class(header.api_key)()
+        if hasattr(response, "error_code"):
+            response.error_code = code
+            self._answer(connection, header, response)
+        else:
+            connection.close(f"{name} failed and its response has no room for the error: {error}")
+
+    # -- the hot path's questions ------------------------------------------------------------------------------------
+
+    def on_moved(self, partition: Partition) -> None:
+        self._broker.replicas.on_moved(partition)
+
+    def lanes(self, key: bytes, by_id: bool) -> list[Lane | None] | None:
+        """How the hot path may treat a topic's partitions, by number; None for a topic that is not hosted here."""
+        replicas = self._broker.replicas
+        name = replicas.topic_name(key) if by_id else key.decode("utf-8", "replace")
+        if name is None or name in INTERNAL_TOPICS:
+            return None
+        partitions = replicas.topic(name)
+        if not partitions:
+            return None
+        return [
+            self._lane(partitions[number]) if number in partitions else None for number in range(max(partitions) + 1)
+        ]
+
+    def _lane(self, partition: Partition) -> Lane:
+        config = partition.log.config
+        own_time = config.log_append_time
+        return Lane(
+            partition,
+            open=partition.is_leader
+            and partition.rules.codec in (None, Codec.NONE)
+            and config.flush_messages == MAX_INT64,
+            acks_all=partition.alone and partition.min_isr <= len(partition.isr),
+            needs_keys=config.compact,
+            max_batch=min(config.max_message_bytes, config.segment_size),
+            before_max=MAX_INT64 if own_time else config.message_timestamp_before_max_ms,
+            after_max=MAX_INT64 if own_time else config.message_timestamp_after_max_ms,
+        )

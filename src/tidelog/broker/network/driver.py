@@ -1,0 +1,57 @@
+"""Runs a coroutine that awaits nothing but futures, without a task: the first step happens at once.
+
+A task costs more than most Produce and Fetch requests do, and would put each off to the loop's next turn. What is
+awaited must be an asyncio future; `asyncio.timeout` and others that ask for the current task cannot be used under a
+driver.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+Done = Callable[[Any, "Exception | None"], None]
+
+
+class Driver:
+    __slots__ = ("_coroutine", "_done", "_waiting")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], done: Done) -> None:
+        self._coroutine = coroutine
+        self._done = done
+        self._waiting: asyncio.Future[Any] | None = None
+
+    def step(self) -> bool:
+        """Run until the coroutine waits or ends (then `done` has been called); whether it has ended."""
+        while True:
+            try:
+                future = self._coroutine.send(None)
+            except StopIteration as end:
+                self._done(end.value, None)
+                return True
+            except Exception as error:  # noqa: BLE001  # the caller decides what a failure means
+                self._done(None, error)
+                return True
+            future._asyncio_future_blocking = False
+            if not future.done():
+                self._waiting = future
+                future.add_done_callback(self._wake)
+                return False
+
+    def cancel(self) -> None:
+        """Give up: `done` is not called any more."""
+        self._done = _forget
+        if self._waiting is not None:
+            self._waiting.remove_done_callback(self._wake)
+            self._waiting.cancel()
+            self._waiting = None
+        self._coroutine.close()
+
+    def _wake(self, future: asyncio.Future[Any]) -> None:
+        self._waiting = None
+        self.step()
+
+
+def _forget(result: Any, error: Exception | None) -> None:
+    """Nobody waits for the answer any more."""

@@ -1,0 +1,94 @@
+"""The broker's sockets: its listeners, the limits that they share, and the sweep of silent connections."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from tidelog.broker import config as keys
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.config.endpoints import Endpoint
+from tidelog.broker.network._hot import RequestSink
+from tidelog.broker.network.dispatcher import Dispatcher
+from tidelog.net._receive import ReceiveBuffers
+from tidelog.net.listener import ConnectionTable, Listener, NetworkLimits
+
+if TYPE_CHECKING:
+    from tidelog.broker.server import Broker
+
+#: How often silent connections are looked for, at most.
+SWEEP_SECONDS = 10.0
+
+
+def limits_from(config: BrokerConfig) -> NetworkLimits:
+    return NetworkLimits(
+        max_frame=config[keys.SOCKET_REQUEST_MAX_BYTES],
+        max_connections=config[keys.MAX_CONNECTIONS],
+        max_connections_per_ip=config[keys.MAX_CONNECTIONS_PER_IP],
+        per_ip_overrides=parse_overrides(config[keys.MAX_CONNECTIONS_PER_IP_OVERRIDES]),
+        max_idle_ms=config[keys.CONNECTIONS_MAX_IDLE_MS],
+        send_buffer=config[keys.SOCKET_SEND_BUFFER_BYTES],
+        receive_buffer=config[keys.SOCKET_RECEIVE_BUFFER_BYTES],
+        backlog=config[keys.SOCKET_LISTEN_BACKLOG_SIZE],
+    )
+
+
+def parse_overrides(text: str) -> dict[str, int]:
+    """`host:count,host:count`."""
+    pairs = (entry.rpartition(":") for entry in text.split(",") if entry.strip())
+    return {host.strip(): int(count) for host, _, count in pairs}
+
+
+class SocketServer:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._config: BrokerConfig = broker.config
+        self.table = ConnectionTable(limits_from(self._config))
+        self.dispatcher = Dispatcher(broker)
+        self._listeners: list[Listener] = []
+        self._executor: ThreadPoolExecutor | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+        self.sink: RequestSink | None = None
+
+    async def start(self) -> list[tuple[Endpoint, str, int]]:
+        """Open all listeners; returns the addresses that are really bound."""
+        loop = asyncio.get_running_loop()
+        self.sink = RequestSink(self.dispatcher, loop, self._broker.clock)
+        self._broker.replicas.on_change(self.sink.forget_lanes)
+        self._config.on_change(self._on_config)
+        self._executor = ThreadPoolExecutor(self._config[keys.BACKGROUND_THREADS], "tidelog-cold-read")
+        buffers = ReceiveBuffers()
+        bound: list[tuple[Endpoint, str, int]] = []
+        for endpoint in self._config.listeners:
+            listener = Listener(endpoint.name, self.table, self.sink, buffers, self._executor)
+            self._listeners.append(listener)
+            host, port = await listener.start(endpoint.host, endpoint.port)
+            bound.append((endpoint, host, port))
+        self._sweep()
+        return bound
+
+    async def stop(self) -> None:
+        """Stop accepting, give up what is under way, close every connection."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for listener in self._listeners:
+            await listener.stop()
+        await self.dispatcher.stop()
+        for connection in list(self.table.connections):
+            connection.close()
+        for _ in range(100):
+            if not self.table.connections:
+                break
+            await asyncio.sleep(0.001)
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _on_config(self, names: frozenset[str]) -> None:
+        self.table.limits.__dict__.update(vars(limits_from(self._config)))
+
+    def _sweep(self) -> None:
+        self.table.close_idle(self._broker.clock.monotonic())
+        idle = self.table.limits.max_idle_ms
+        delay = min(SWEEP_SECONDS, idle / 4000) if idle > 0 else SWEEP_SECONDS
+        self._sweeper = asyncio.get_running_loop().call_later(max(delay, 0.05), self._sweep)

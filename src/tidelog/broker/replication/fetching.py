@@ -1,0 +1,220 @@
+"""One fetch over many partitions: limits, isolation, epochs, errors.
+
+Partitions are read in the order asked for, until `max_bytes` is used up. The first batch of the first partition that
+has any comes whole, even if it is larger than every limit: otherwise a consumer could never get past it. (Clients
+before Fetch version 3 do not know that; they get their limit and perhaps a cut batch.)
+
+Who reads how far:  a follower to the log end, a consumer to the high watermark, one with read_committed to the last
+stable offset, together with the transactions in that range which were aborted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tidelog.broker.replication.partition import Partition
+from tidelog.broker.replication.waiting import Waiting
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.log.file_slice import FileSlice
+from tidelog.protocol.messages import FetchResponse
+
+if TYPE_CHECKING:
+    from tidelog.broker.replication.replica_manager import ReplicaManager
+
+PartitionData = FetchResponse.PartitionData
+AbortedTransaction = FetchResponse.AbortedTransaction
+EpochEndOffset = FetchResponse.EpochEndOffset
+
+NO_RECORDS = b""
+
+
+class FetchParams(NamedTuple):
+    replica_id: int = -1
+    max_wait_ms: int = 0
+    min_bytes: int = 1
+    max_bytes: int = 0x7FFFFFFF
+    committed_only: bool = False
+    hard_limit: bool = False
+    """Fetch before version 3: never more than asked for, not even one whole batch."""
+
+    @property
+    def from_follower(self) -> bool:
+        return self.replica_id >= 0
+
+
+class PartitionFetch(NamedTuple):
+    """What a request (or its session) asks of one partition."""
+
+    tp: TopicPartition
+    topic_id: bytes
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int = NO_EPOCH
+    last_fetched_epoch: int = NO_EPOCH
+    log_start_offset: int = -1
+    error: ErrorCode = ErrorCode.NONE
+    """Known before reading: the topic id or name is not known."""
+
+
+class FetchRead(NamedTuple):
+    """The outcome of reading all partitions once."""
+
+    partitions: list[PartitionData]
+    bytes: int
+    answer_now: bool
+    """An error or a diverging epoch: there is nothing to wait for."""
+
+
+def failed(fetch: PartitionFetch, code: ErrorCode) -> PartitionData:
+    return PartitionData(
+        partition_index=fetch.tp.partition,
+        error_code=code,
+        high_watermark=-1,
+        records=NO_RECORDS,
+        aborted_transactions=[],
+    )
+
+
+def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> FetchRead:
+    """Read every partition within the request's limits."""
+    answers = []
+    left = params.max_bytes
+    total = 0
+    first = not params.hard_limit
+    now = False
+    for fetch in fetches:
+        data = read_one(replicas, params, fetch, min(fetch.max_bytes, left), first)
+        size = len(data.records or NO_RECORDS)
+        if data.error_code or data.diverging_epoch.epoch != NO_EPOCH:
+            now = True
+        if size:
+            first = False
+            total += size
+            left = max(0, left - size)
+        answers.append(data)
+    return FetchRead(answers, total, now)
+
+
+def read_one(
+    replicas: ReplicaManager, params: FetchParams, fetch: PartitionFetch, limit: int, at_least_one: bool
+) -> PartitionData:
+    if fetch.error:
+        return failed(fetch, fetch.error)
+    partition = replicas.leader_or_error(fetch.tp, fetch.current_leader_epoch)
+    if isinstance(partition, ErrorCode):
+        return failed(fetch, partition)
+    if fetch.topic_id != partition.topic_id and any(fetch.topic_id):
+        return failed(fetch, ErrorCode.INCONSISTENT_TOPIC_ID)
+    try:
+        return _read(replicas, partition, params, fetch, limit, at_least_one)
+    except KafkaError as error:
+        return failed(fetch, error.code)
+
+
+def _read(
+    replicas: ReplicaManager,
+    partition: Partition,
+    params: FetchParams,
+    fetch: PartitionFetch,
+    limit: int,
+    at_least_one: bool,
+) -> PartitionData:
+    log = partition.log
+    data = PartitionData(
+        partition_index=fetch.tp.partition,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset if params.committed_only else -1,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
+        records=NO_RECORDS,
+    )
+    if fetch.last_fetched_epoch != NO_EPOCH:
+        epoch, end = log.end_offset_for_epoch(fetch.last_fetched_epoch)
+        if end < 0:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        if epoch < fetch.last_fetched_epoch or end < fetch.fetch_offset:
+            data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end)
+            return data
+    bound = upper_bound(partition, params)
+    if bound is None and replicas.on_follower_fetch(
+        partition, params.replica_id, fetch.fetch_offset, fetch.log_start_offset
+    ):
+        data.high_watermark = log.high_watermark
+    result = log.read(fetch.fetch_offset, limit, upper_bound=bound, min_one_message=at_least_one)
+    piece = result.slice
+    if piece is not None:
+        if piece.size and (params.hard_limit or not result.first_batch_incomplete):
+            data.records = piece
+        else:
+            piece.release()
+    if params.committed_only:
+        data.aborted_transactions = [
+            AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+            for aborted in log.aborted_transactions(fetch.fetch_offset, log.last_stable_offset)
+        ]
+    return data
+
+
+def upper_bound(partition: Partition, params: FetchParams) -> int | None:
+    """The offset that a reader may not reach; None for a follower, which reads to the end."""
+    if params.from_follower:
+        return None
+    return partition.log.last_stable_offset if params.committed_only else partition.log.high_watermark
+
+
+def release(answers: Iterable[PartitionData]) -> None:
+    """Give up what was read but is not sent."""
+    for data in answers:
+        if isinstance(data.records, FileSlice):
+            data.records.release()
+            data.records = NO_RECORDS
+
+
+class DelayedFetch(Waiting):
+    """Waits until `min_bytes` can be read, or a partition can no longer be read from here.
+
+    Each partition remembers up to where it was counted: a wake-up looks only at what came since then.
+    """
+
+    __slots__ = ("_counted", "_fetches", "_params", "_replicas", "_total")
+
+    def __init__(self, replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> None:
+        super().__init__()
+        self._replicas = replicas
+        self._params = params
+        self._fetches = fetches
+        self._counted = [-1] * len(fetches)
+        self._total = 0
+
+    def is_satisfied(self) -> bool:
+        for index, fetch in enumerate(self._fetches):
+            partition = self._replicas.leader_or_error(fetch.tp, fetch.current_leader_epoch)
+            if isinstance(partition, ErrorCode):
+                return True
+            bound = upper_bound(partition, self._params)
+            end = partition.log.log_end_offset if bound is None else bound
+            if end < fetch.fetch_offset:
+                return True  # truncated below what was asked for
+            if end == self._counted[index] or end == fetch.fetch_offset:
+                continue
+            since = max(fetch.fetch_offset, self._counted[index])
+            self._counted[index] = end
+            self._total += self._bytes_between(partition, since, end, fetch.max_bytes)
+            if self._total >= self._params.min_bytes:
+                return True
+        return False
+
+    def _bytes_between(self, partition: Partition, start: int, end: int, limit: int) -> int:
+        if self._params.min_bytes <= 1:
+            return 1
+        try:
+            piece = partition.log.read(start, limit, upper_bound=end).slice
+        except KafkaError:
+            return self._params.min_bytes
+        if piece is None:
+            return 0
+        size = piece.size
+        piece.release()
+        return size
