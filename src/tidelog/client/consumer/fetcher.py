@@ -58,7 +58,7 @@ class Fetched:
     """Whole record batches of one partition. Those before `start` or from `end` on were not asked for."""
 
     topic_partition: TopicPartition
-    run: BatchRun
+    records: memoryview
     start: int
     end: int | None
     next_offset: int
@@ -237,7 +237,11 @@ class Fetcher:
         last = run.header(len(run) - 1)
         start, part.position = part.position, max(part.position, last.base_offset + last.last_offset_delta + 1)
         aborted = [(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
-        return [Fetched(tp, run, start, part.end, part.position, data.high_watermark, data.last_stable_offset, aborted)]
+        return [
+            Fetched(
+                tp, data.records, start, part.end, part.position, data.high_watermark, data.last_stable_offset, aborted
+            )
+        ]
 
     def _leads(self, node_id: int, tp: TopicPartition) -> bool:
         topic = self._cluster.metadata.topics.get(tp.topic)

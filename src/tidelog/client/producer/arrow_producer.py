@@ -1,0 +1,275 @@
+"""A producer that takes Arrow columns: partitioned and encoded by the kernel, in order, idempotent, transactional.
+
+    producer = ArrowProducer(cluster, transactional_id="job-1")
+    await producer.init()
+    producer.begin()
+    await producer.send("orders", key=keys, value=values)
+    await producer.commit()
+
+`send` splits the rows by partition (the key's murmur2 as the Java clients do; rows without a key stay together and go
+to one partition after another), builds record batches, and queues each in its partition's lane. It waits while more
+than `buffer_bytes` are on their way. An error that no retry can cure is raised by the next call.
+
+A transaction may be left open for someone else to end: `detach` gives what is needed for that, `client.transactions`
+ends it. Only the protocol that all brokers from 0.11 on know is used for transactions, so that an ended transaction
+keeps its producer epoch and a repeated end is recognised as such.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tidelog.client import config as keys
+from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.producer.lane import Batch, Lane
+from tidelog.client.producer.transactions import OpenTransaction, ProducerState
+from tidelog.client.transactions import add_partitions, end_transaction, init_producer_id
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
+from tidelog.protocol.messages import ProduceRequest
+from tidelog.records.compression import Codec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: From the next version on, a Produce joins its partition to the transaction by itself, and ends change the epoch.
+_LAST_EXPLICIT_PRODUCE = 11
+_RECORD_COUNT_AT = 57
+
+
+class ArrowProducer:
+    """Writes Arrow columns to topics. Use from one task."""
+
+    def __init__(
+        self,
+        cluster: ClusterClient,
+        *,
+        transactional_id: str | None = None,
+        buffer_bytes: int = 32 << 20,
+    ) -> None:
+        config = cluster.config
+        self.state = ProducerState(transactional_id)
+        self._cluster = cluster
+        self._buffer_bytes = buffer_bytes
+        self._codec = Codec.from_name(config[keys.COMPRESSION_TYPE])
+        self._batch_bytes = min(config[keys.BATCH_SIZE], config[keys.MAX_REQUEST_SIZE])
+        self._idempotent = config[keys.ENABLE_IDEMPOTENCE] or transactional_id is not None
+        self._acks = -1 if self._idempotent else int(config[keys.ACKS].replace("all", "-1"))
+        self._window = min(config[keys.MAX_IN_FLIGHT], 5)
+        self._timeout_ms = config[keys.REQUEST_TIMEOUT_MS]
+        self._delivery_timeout = config[keys.DELIVERY_TIMEOUT_MS] / 1000
+        self._transaction_timeout_ms = config[keys.TRANSACTION_TIMEOUT_MS]
+        self._lanes: dict[TopicPartition, Lane] = {}
+        self._sticky: dict[str, int] = {}
+        self._failure: KafkaError | None = None
+
+    # --- life and transactions ----------------------------------------------------------------------------------------
+
+    async def init(self) -> None:
+        """Get a producer id; fences an older producer of the same transactional id and aborts what it left open."""
+        if not self._idempotent:
+            self.state.initialized(NO_PRODUCER_ID, -1)
+            return
+        timeout = self._transaction_timeout_ms
+        self.state.initialized(*await init_producer_id(self._cluster, self.state.transactional_id, timeout))
+
+    def begin(self) -> None:
+        self.state.begin()
+
+    async def commit(self) -> None:
+        await self._end(committed=True)
+
+    async def abort(self) -> None:
+        await self._end(committed=False)
+
+    async def detach(self) -> OpenTransaction:
+        """Flush, and leave the open transaction to whoever gets the result."""
+        await self.flush()
+        return self.state.detach()
+
+    async def close(self) -> None:
+        """Drop what was not sent yet. The cluster client stays open."""
+        for lane in self._lanes.values():
+            await lane.cancel()
+
+    async def _end(self, *, committed: bool) -> None:
+        if committed:
+            await self.flush()
+        else:
+            await self.close()
+        if self.state.partitions:
+            assert self.state.transactional_id is not None
+            transaction = OpenTransaction(self.state.transactional_id, self.state.producer_id, self.state.epoch)
+            await end_transaction(self._cluster, transaction, committed=committed)
+        self.state.ended()
+
+    # --- records ------------------------------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        topic: str,
+        *,
+        value: pa.Array,
+        key: pa.Array | None = None,
+        headers: pa.Array | None = None,
+        timestamp: pa.Array | None = None,
+        partition: pa.Array | None = None,
+    ) -> None:
+        """Queue all rows. `partition` places a row where it says; nulls in it are placed by key."""
+        from tidelog.records.arrow import arrow_to_batches
+
+        self._check()
+        if not len(value):
+            return
+        await self._cluster.retry(lambda: self._topic_known(topic))
+        parts = self._partitions_of(topic, len(value), key, partition)
+        rows = list(_split(parts, value, key, headers, timestamp))
+        await self._add_to_transaction([TopicPartition(topic, number) for number, *_ in rows])
+        deadline = self._cluster.clock.monotonic() + self._delivery_timeout
+        for number, values, key_rows, header_rows, timestamps in rows:
+            tp = TopicPartition(topic, number)
+            for data in arrow_to_batches(
+                key_rows,
+                values,
+                timestamps,
+                header_rows,
+                codec=self._codec,
+                max_batch_bytes=self._batch_bytes,
+                default_timestamp=self._cluster.clock.time_ms(),
+                producer_id=self.state.producer_id,
+                producer_epoch=self.state.epoch,
+                base_sequence=self.state.next_sequence(tp) if self._idempotent else NO_SEQUENCE,
+                transactional=self.state.transactional_id is not None,
+            ):
+                count = int.from_bytes(data[_RECORD_COUNT_AT : _RECORD_COUNT_AT + 4], "big")
+                self.state.advance(tp, count)
+                self._lane(tp).add(Batch(data, count, deadline))
+        await asyncio.sleep(0)
+        await self._make_room()
+
+    async def flush(self) -> None:
+        """Wait until all that was sent is acknowledged."""
+        for lane in list(self._lanes.values()):
+            await lane.flushed()
+        self._check()
+
+    def written(self) -> dict[TopicPartition, int]:
+        """How many records of each partition are acknowledged."""
+        return {tp: lane.records_written for tp, lane in self._lanes.items()}
+
+    # --- within -------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self.state.check_may_send()
+
+    def _fail(self, error: KafkaError) -> None:
+        self._failure = self._failure or error
+
+    async def _topic_known(self, topic: str) -> None:
+        await self._cluster.ensure_topics([topic])
+        self._cluster.metadata.topic(topic)
+
+    def _partitions_of(self, topic: str, rows: int, key: pa.Array | None, partition: pa.Array | None) -> pa.Array:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from tidelog.records.arrow import partition_keys
+
+        count = len(self._cluster.metadata.partitions(topic))
+        if partition is not None:
+            partition = partition.cast(pa.int32())
+            bad = pc.or_kleene(pc.less(partition, 0), pc.greater_equal(partition, count))
+            if pc.any(bad).as_py():
+                raise UsageError(f"a row names a partition that {topic} does not have: it has 0 to {count - 1}")
+            if partition.null_count == 0:
+                return partition
+        sticky = self._sticky[topic] = (self._sticky.get(topic, self._cluster.rng.randrange(count)) + 1) % count
+        if key is None or key.null_count == rows:
+            placed = pa.repeat(pa.scalar(sticky, pa.int32()), rows)
+        else:
+            placed = partition_keys(key, count)
+            if key.null_count:
+                placed = pc.if_else(key.is_valid(), placed, pa.scalar(sticky, pa.int32()))
+        return placed if partition is None else pc.coalesce(partition, placed)
+
+    async def _add_to_transaction(self, partitions: list[TopicPartition]) -> None:
+        state = self.state
+        new = [tp for tp in partitions if tp not in state.partitions]
+        if state.transactional_id is None or not new:
+            return
+        transaction = OpenTransaction(state.transactional_id, state.producer_id, state.epoch)
+        await add_partitions(self._cluster, transaction, new)
+        state.partitions.update(new)
+
+    def _lane(self, tp: TopicPartition) -> Lane:
+        lane = self._lanes.get(tp)
+        if lane is None:
+            lane = self._lanes[tp] = Lane(
+                tp,
+                self._produce,
+                window=self._window,
+                clock=self._cluster.clock,
+                wait_before_retry=self._cluster.wait_before_retry,
+                failed=self._fail,
+            )
+        return lane
+
+    async def _make_room(self) -> None:
+        """Wait until few enough bytes are queued."""
+        while sum(lane.queued_bytes for lane in self._lanes.values()) > self._buffer_bytes:
+            fullest = max(self._lanes.values(), key=lambda lane: lane.queued_bytes)
+            await fullest.flushed()
+            self._check()
+
+    async def _produce(self, tp: TopicPartition, data: bytes) -> int:
+        """One Produce of one batch; its base offset."""
+        try:
+            leader = await self._cluster.leader(tp)
+            node = await self._cluster.node(leader.id)
+            request = ProduceRequest(
+                transactional_id=self.state.transactional_id,
+                acks=self._acks,
+                timeout_ms=self._timeout_ms,
+                topic_data=[
+                    ProduceRequest.TopicProduceData(
+                        name=tp.topic,
+                        partition_data=[ProduceRequest.PartitionProduceData(index=tp.partition, records=data)],
+                    )
+                ],
+            )
+            response = await node.send(request, highest=_LAST_EXPLICIT_PRODUCE, answered=self._acks != 0)
+            if response is None:
+                return -1
+            entry = response.responses[0].partition_responses[0]
+            if entry.error_code:
+                raise KafkaError(
+                    entry.error_code, entry.error_message or f"Produce to {tp}: {ErrorCode(entry.error_code).text}"
+                )
+        except KafkaError as error:
+            if error.code.refresh_metadata:
+                self._cluster.metadata.mark_stale([tp.topic])
+            raise
+        return int(entry.base_offset)
+
+
+def _split(
+    parts: pa.Array, *columns: pa.Array | None
+) -> Iterator[tuple[int, pa.Array, pa.Array | None, pa.Array | None, pa.Array | None]]:
+    """(partition, its rows of each column), the rows in their order."""
+    import pyarrow.compute as pc
+
+    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(parts).to_pylist()}
+    if len(counts) == 1:
+        (only,) = counts
+        yield (only, *columns)
+        return
+    order = pc.sort_indices(parts)
+    position = 0
+    for number in sorted(counts):
+        rows = order.slice(position, counts[number])
+        position += counts[number]
+        yield (number, *(None if column is None else column.take(rows) for column in columns))

@@ -1,0 +1,191 @@
+"""How a batch becomes visible exactly once, however often it is tried.
+
+    task     opens a transaction of its own, writes, leaves it open, and tells the driver its coordinates
+    driver   1. takes over the query's decision log           (an older driver can no longer decide)
+             2. reads it: was this batch decided before?      (then those transactions count, and ours are aborted)
+             3. checks that all transactions are still open
+             4. writes the decision                           (from here on the batch is written)
+             5. commits each transaction
+             6. aborts whatever else of this query is open    (failed, speculative and forgotten attempts)
+
+A crash before 4 leaves open transactions, which the replay of the batch aborts (its own have other ids) or the
+coordinator when they time out. A crash after 4 leaves a decision, which the replay carries out; 5 may be repeated.
+A decided transaction that was lost all the same (it timed out while the driver was away) stops the query: its records
+are gone, and writing them anew could only guess what readers have already seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from tidelog.client.blocking import Driver
+from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.client.transactions import (
+    COMPLETE_COMMIT,
+    ONGOING,
+    PREPARE_COMMIT,
+    describe_transaction,
+    end_transaction,
+    fence,
+    list_transactions,
+)
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.spark.decisions import Decision, DecisionLog, read_decisions
+
+_PREFIX = "tidelog-spark"
+#: What the id of a batch job begins with, in the place of a query's.
+JOB = "job-"
+#: Answers to EndTxn which mean that the transaction is not open (any more) under that producer id and epoch.
+_NOT_OPEN = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
+    }
+)
+_AT_ONCE = 32
+
+Step = Callable[[str], None]
+
+
+class TransactionLostError(KafkaError):
+    """A transaction that should hold (part of) a batch is gone."""
+
+
+def transactional_id(query: str, batch: int, partition: int, attempt: str) -> str:
+    return f"{_PREFIX}/{query}/{batch}/{partition}/{attempt}"
+
+
+class CommitProtocol:
+    """The driver's side, for one batch of one query."""
+
+    def __init__(self, driver: Driver, topic: str, query: str, batch: int, step: Step) -> None:
+        self._driver, self._cluster = driver, driver.cluster
+        self._topic, self._query, self._batch, self._step = topic, query, batch, step
+
+    def commit(self, transactions: Iterable[OpenTransaction]) -> None:
+        self._driver.run(self._commit(tuple(transactions)))
+
+    def abort(self) -> None:
+        """The job failed. Abort what is open, unless the batch was decided: then it stands, and a replay ends it."""
+        self._driver.run(self._abort())
+
+    def forget(self) -> None:
+        """The batch will not come back (a batch job that has ended): drop its decision."""
+        self._driver.run(self._forget())
+
+    async def _commit(self, transactions: tuple[OpenTransaction, ...]) -> None:
+        log = DecisionLog(self._cluster, self._topic, self._query)
+        decided = await log.open()
+        self._step("opened")
+        if decided is not None and decided.batch >= self._batch:
+            await carry_out(self._cluster, decided, self._step)
+        elif transactions:
+            await self._check_open(transactions)
+            decision = Decision(self._query, self._batch, transactions)
+            await log.decide(decision)
+            self._step("decided")
+            await carry_out(self._cluster, decision, self._step)
+        await self._abort_strays()
+        self._step("ended")
+
+    async def _abort(self) -> None:
+        decided = await DecisionLog(self._cluster, self._topic, self._query).open()
+        if decided is None or decided.batch < self._batch:
+            await self._abort_strays()
+
+    async def _forget(self) -> None:
+        log = DecisionLog(self._cluster, self._topic, self._query)
+        if await log.open() is not None:
+            await log.forget()
+
+    async def _check_open(self, transactions: tuple[OpenTransaction, ...]) -> None:
+        """Before anything is decided, a lost transaction only means that the batch must be tried again."""
+
+        async def check(transaction: OpenTransaction) -> None:
+            found = await describe_transaction(self._cluster, transaction.transactional_id)
+            mine = (found.producer_id, found.epoch) == (transaction.producer_id, transaction.epoch)
+            left = found.timeout_ms - (self._cluster.clock.time_ms() - found.start_ms)
+            if not mine or found.state != ONGOING or left < min(10_000, found.timeout_ms // 4):
+                raise TransactionLostError(
+                    ErrorCode.TRANSACTION_ABORTABLE,
+                    f"batch {self._batch} of query {self._query} took longer than its transactions live "
+                    f"({found.timeout_ms} ms): nothing of it was written. Restart the query; if it happens again, make "
+                    "batches smaller, or raise kafka.transaction.timeout.ms (up to the brokers' "
+                    "transaction.max.timeout.ms)",
+                )
+
+        await _gather(check(transaction) for transaction in transactions)
+
+    async def _abort_strays(self) -> None:
+        """Everything of this query that is still open now belongs to nobody."""
+        prefix = f"{_PREFIX}/{self._query}/"
+        strays = await list_transactions(self._cluster, prefix=prefix, states=[ONGOING])
+        await _gather(fence(self._cluster, stray.transactional_id) for stray in strays)
+
+
+async def carry_out(cluster: ClusterClient, decision: Decision, step: Step) -> None:
+    """Commit each transaction of a decision; those that are committed already stay so."""
+
+    async def end(transaction: OpenTransaction) -> None:
+        try:
+            await end_transaction(cluster, transaction, committed=True)
+        except KafkaError as error:
+            if error.code not in _NOT_OPEN or not await _was_committed(cluster, transaction):
+                raise _lost(decision, transaction, error) from error
+        step("committed one")
+
+    await _gather(end(transaction) for transaction in decision.transactions)
+
+
+async def _was_committed(cluster: ClusterClient, transaction: OpenTransaction) -> bool:
+    try:
+        found = await describe_transaction(cluster, transaction.transactional_id)
+    except KafkaError as error:
+        if error.code is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
+            return False
+        raise
+    return found.state in (COMPLETE_COMMIT, PREPARE_COMMIT) and found.producer_id == transaction.producer_id
+
+
+def _lost(decision: Decision, transaction: OpenTransaction, error: KafkaError) -> KafkaError:
+    if error.code not in _NOT_OPEN:
+        return error
+    return TransactionLostError(
+        error.code,
+        f"batch {decision.batch} of query {decision.query} was decided, but its transaction "
+        f"{transaction.transactional_id} is gone ({error.message}). It timed out before the driver came back to commit "
+        "it: its records are lost, the batch's other transactions are written, and it will not be written again. "
+        "Compare the topic with the source, mend it by hand, and start a new query (a new checkpoint) behind it. "
+        "A longer kafka.transaction.timeout.ms (and transaction.max.timeout.ms at the brokers) gives more time.",
+    )
+
+
+async def recover_jobs(cluster: ClusterClient, topic: str, step: Step) -> None:
+    """Carry out what batch jobs had decided before they died."""
+    await cluster.ensure_topics([topic])
+    if topic not in cluster.metadata.topics:
+        return
+    places = [TopicPartition(topic, number) for number in cluster.metadata.partitions(topic)]
+    decisions = await read_decisions(cluster, places)
+    for decision in decisions.values():
+        if decision.query.startswith(JOB):
+            await carry_out(cluster, decision, step)
+
+
+async def _gather(operations: Iterable[object]) -> None:
+    """Run them, a bounded number at once; the first error is raised when all have ended."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(operation: object) -> None:
+        async with gate:
+            await operation  # type: ignore[misc]  # coroutines, as the callers give them
+
+    for outcome in await asyncio.gather(*(run(operation) for operation in operations), return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome

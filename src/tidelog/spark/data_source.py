@@ -1,0 +1,64 @@
+"""`format("tidelog")`: the entry that Spark calls for sources and sinks, batch and stream.
+
+    spark.read.format("tidelog").option("kafka.bootstrap.servers", "...").option("subscribe", "orders").load()
+
+Found without registration through `pyspark_tidelog`. Spark makes instances in several processes (the driver's planner,
+each task), pickles readers and writers between them, and gives options in lower case.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+
+from tidelog.spark.options import schema_options, sink_options, source_options
+from tidelog.spark.schema import ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+#: Loaded in the planner only when the session has spark.sql.python.filterPushdown.enabled; without that, Spark refuses
+#: a reader that takes filters.
+_PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
+
+
+class TidelogDataSource(DataSource):
+    """Topics of any Kafka-compatible cluster, or of log directories, as tables."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "tidelog"
+
+    def schema(self) -> str:
+        columns, include_headers = schema_options(self.options)
+        return ddl(columns, include_headers=include_headers)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from tidelog.spark.batch_reader import BatchReader, FilteringBatchReader
+
+        options = source_options(self.options, streaming=False)
+        kind = FilteringBatchReader if _PUSHDOWN_WORKER in sys.modules else BatchReader
+        return kind(options, tuple(schema.fieldNames()))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from tidelog.spark.stream_reader import StreamReader
+
+        return StreamReader(source_options(self.options, streaming=True), tuple(schema.fieldNames()))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from tidelog.spark.writers import BatchWriter
+
+        return BatchWriter(sink_options(self.options), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from tidelog.spark.writers import StreamWriter
+
+        return StreamWriter(sink_options(self.options), schema)

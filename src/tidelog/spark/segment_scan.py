@@ -1,0 +1,178 @@
+"""Segments mode: tasks that read log files straight from disk, a few dozen MB each.
+
+A task is a list of offset ranges, cut at batches that the offset index knows. The files are looked up when the task
+runs: compaction or retention may have replaced or removed those that the planner saw. Nothing is mapped into memory (a
+file that is truncated meanwhile would kill the process), and nothing is locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql.datasource import InputPartition
+
+from tidelog.common.fs import LOCAL_FS
+from tidelog.common.types import TopicPartition
+from tidelog.log.names import INDEX
+from tidelog.log.reader import PartitionReader
+from tidelog.log.segment_reader import SegmentReader
+from tidelog.records._batches import BatchRun
+from tidelog.spark.boundaries import DataLossError
+from tidelog.spark.offsets import OffsetRange
+from tidelog.spark.options import SourceOptions
+from tidelog.spark.schema import RowAssembler
+from tidelog.spark.segment_index import OffsetIndexView
+from tidelog.spark.segment_topics import SegmentTopics
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TASK_BYTES = 64 << 20
+_LOOKUPS = 5
+
+
+class SegmentRange(NamedTuple):
+    directory: str
+    range: OffsetRange
+    size: int
+
+
+class SegmentPartition(InputPartition):
+    """One task: ranges that together make up about TASK_BYTES."""
+
+    def __init__(self, ranges: list[SegmentRange]) -> None:
+        super().__init__(tuple(ranges))
+        self.ranges = ranges
+
+
+# --- planning ---------------------------------------------------------------------------------------------------------
+
+
+def plan_segments(
+    options: SourceOptions, topics: SegmentTopics, ranges: list[OffsetRange]
+) -> Iterator[SegmentPartition]:
+    """Cut the ranges at segments and at index entries, and pack the pieces into tasks."""
+    whole = [part for part in ranges if part.size > 0]
+    directories = {part: str(topics.directory(TopicPartition(part.topic, part.partition))) for part in whole}
+    total = sum(_bytes_of(PartitionReader(directories[part]), part) for part in whole)
+    wanted = options.min_partitions or 1
+    task_bytes = max(min(TASK_BYTES, -(-total // wanted)), 1)
+    pieces = [piece for part in whole for piece in _cut(directories[part], part, task_bytes)]
+    pending: list[SegmentRange] = []
+    for piece in pieces:
+        if pending and sum(other.size for other in pending) + piece.size > task_bytes:
+            yield SegmentPartition(pending)
+            pending = []
+        pending.append(piece)
+    if pending:
+        yield SegmentPartition(pending)
+
+
+def _segments_of(reader: PartitionReader, part: OffsetRange) -> Iterator[tuple[SegmentReader, OffsetRange]]:
+    """(segment, the part of the range that it holds)."""
+    segments = reader.segments
+    for number, segment in enumerate(segments):
+        following = segments[number + 1].base_offset if number + 1 < len(segments) else part.end
+        inside = part._replace(start=max(part.start, segment.base_offset), end=min(part.end, following))
+        if number == 0:
+            inside = inside._replace(start=part.start)  # what is gone shows when it is read
+        if inside.size > 0:
+            yield segment, inside
+
+
+def _bytes_of(reader: PartitionReader, part: OffsetRange) -> int:
+    return sum(_span(segment, inside) for segment, inside in _segments_of(reader, part))
+
+
+def _span(segment: SegmentReader, inside: OffsetRange) -> int:
+    index = _index_of(segment)
+    end = index.offset_after(index.position_of(inside.end))
+    stop = segment.size if end is None else index.position_of(end)
+    return max(stop - index.position_of(inside.start), 1)
+
+
+def _index_of(segment: SegmentReader) -> OffsetIndexView:
+    path = segment.file(INDEX)
+    data = LOCAL_FS.read_bytes(path) if LOCAL_FS.exists(path) else b""
+    return OffsetIndexView(data, segment.base_offset)
+
+
+def _cut(directory: str, part: OffsetRange, task_bytes: int) -> Iterator[SegmentRange]:
+    for segment, inside in _segments_of(PartitionReader(directory), part):
+        index = _index_of(segment)
+        start, position, last = inside.start, index.position_of(inside.start), index.position_of(inside.end)
+        while last - position > task_bytes * 3 // 2:
+            following = index.offset_after(position + task_bytes)
+            if following is None or not start < following < inside.end:
+                break
+            yield SegmentRange(directory, inside._replace(start=start, end=following), task_bytes)
+            start, position = following, index.position_of(following)
+        rest = inside._replace(start=start)
+        yield SegmentRange(directory, rest, _span(segment, rest))
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def scan_segments(
+    options: SourceOptions, partition: SegmentPartition, columns: tuple[str, ...]
+) -> Iterator[pa.RecordBatch]:
+    """The records of the task's ranges."""
+    from tidelog.records.arrow import batches_to_arrow
+
+    for piece in partition.ranges:
+        part = piece.range
+        rows = RowAssembler(part.topic, part.partition, columns)
+        reader = PartitionReader(piece.directory)
+        aborted = reader.aborted_transactions(part.start, part.end) if options.read_committed else []
+        for position, run in _runs(options, reader, part):
+            batch = batches_to_arrow(
+                run.buffers(),
+                columns=rows.decoded,
+                first_offset=position,
+                last_offset=part.end - 1,
+                aborted=[(one.producer_id, one.first_offset) for one in aborted if one.last_offset >= position],
+            )
+            if batch.num_rows:
+                yield rows.assemble(batch)
+
+
+def _runs(options: SourceOptions, reader: PartitionReader, part: OffsetRange) -> Iterator[tuple[int, BatchRun]]:
+    """(first offset wanted of it, run of whole batches); looks files up anew when they were replaced meanwhile."""
+    position, lookups = part.start, 0
+    while position < part.end and lookups < _LOOKUPS:
+        lookups += 1
+        segment = _segment_for(options, reader, part, position)
+        if segment is None:
+            return
+        try:
+            for _, run in segment.runs(_index_of(segment).position_of(position)):
+                last = run.header(len(run) - 1).last_offset
+                if last >= position:
+                    yield position, run
+                    position, lookups = last + 1, 0
+                if position >= part.end:
+                    return
+        except FileNotFoundError:
+            continue
+        following = [other.base_offset for other in reader.segments if other.base_offset > segment.base_offset]
+        if not following:
+            break
+        position = max(position, following[0])
+    if position < part.end and options.fail_on_data_loss:
+        raise DataLossError(f"{part.topic}-{part.partition} ends at offset {position}, not at {part.end}.")
+
+
+def _segment_for(
+    options: SourceOptions, reader: PartitionReader, part: OffsetRange, position: int
+) -> SegmentReader | None:
+    """The segment that holds the offset now, or (with failOnDataLoss=false) the first one behind it."""
+    segments = reader.segments
+    holding = [segment for segment in segments if segment.base_offset <= position]
+    if holding:
+        return holding[-1]
+    if options.fail_on_data_loss:
+        start = segments[0].base_offset if segments else part.end
+        raise DataLossError(f"Offset {position} of {part.topic}-{part.partition} is gone: the log starts at {start}.")
+    return segments[0] if segments and segments[0].base_offset < part.end else None

@@ -1,0 +1,41 @@
+"""A Spark session with the settings under which this data source is at its best.
+
+    spark = tidelog_session("my pipeline")
+
+Nothing here is needed for correctness: `format("tidelog")` works in any session that has the package installed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Setting → value, each with its reason.
+SETTINGS = {
+    "spark.python.unix.domain.socket.enabled": "true",  # a task costs 6 ms instead of 30
+    "spark.sql.python.filterPushdown.enabled": "true",  # partition, offset and time filters narrow what is read
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",  # for one machine; a cluster wants more
+    "spark.sql.streaming.metricsEnabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def tidelog_session(name: str, *, master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A local session (or one on `master`) whose workers use this Python."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(name)
+    if master is not None or "SPARK_REMOTE" not in os.environ:
+        builder = builder.master(master or "local[*]")
+    for key, value in {**SETTINGS, **(settings or {})}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

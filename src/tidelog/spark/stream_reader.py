@@ -1,0 +1,146 @@
+"""`spark.readStream.format("tidelog")`: offsets in the checkpoint, limits per trigger, restarts where it stopped.
+
+One instance lives in the query's planner process for as long as the query runs, and keeps its connections; the tasks
+work on pickled copies that only read. Spark calls, in this order and again for each trigger:
+
+    latestOffset(start, limit) → (offset log) → commit(end of the batch before) → partitions(start, end) → read(task)...
+
+`initialOffset` is not kept in the checkpoint before the first batch is planned. A query that starts at the latest
+offsets therefore starts at the mark -1, and its first, empty batch pins the real offsets durably.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from tidelog.client.blocking import Driver
+from tidelog.client.offsets import commit_group_offsets
+from tidelog.common.clock import SYSTEM_CLOCK
+from tidelog.spark.batch_reader import plan_tasks, read_task
+from tidelog.spark.boundaries import Topics, assigned, starting_offsets, stream_ranges
+from tidelog.spark.offsets import (
+    EARLIEST,
+    LATEST,
+    Offsets,
+    OffsetsJson,
+    TriggerDelay,
+    from_json,
+    rate_limit,
+    to_json,
+)
+from tidelog.spark.options import SEGMENTS, SourceOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Micro-batches of offset ranges."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options = options
+        self._columns = columns
+        self._initial: Offsets | None = None
+        self._ceiling: Offsets | None = None
+        self._newest: Offsets | None = None
+        self._delay: TriggerDelay | None = None
+        self._driver: Driver | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_driver": None}
+
+    # --- offsets ------------------------------------------------------------------------------------------------------
+
+    def initialOffset(self) -> OffsetsJson:
+        if self._initial is None:
+            topics = self._topics()
+            self._initial = starting_offsets(self._options, topics, assigned(self._options, topics))
+        return to_json(self._initial)
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        if self._options.max_offsets is not None:
+            return ReadMaxRows(self._options.max_offsets)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        topics = self._topics()
+        self._ceiling = topics.latest(assigned(self._options, topics))
+
+    def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
+        topics, begin = self._topics(), from_json(start)
+        end = self._newest = topics.latest(assigned(self._options, topics))
+        if self._ceiling is not None:
+            end = {tp: min(offset, self._ceiling[tp]) for tp, offset in end.items() if tp in self._ceiling}
+        begin = self._resolved(begin, end, topics)
+        if self._held_back(begin, end, limit):
+            return start
+        if isinstance(limit, ReadMaxRows):
+            end = rate_limit(limit.max_rows, begin, end)
+        return to_json(end)
+
+    def _resolved(self, begin: Offsets, end: Offsets, topics: Topics) -> Offsets:
+        """The start with its marks and its new partitions as offsets."""
+        early = topics.earliest([tp for tp in end if begin.get(tp, EARLIEST) == EARLIEST])
+        late = {tp: end[tp] for tp, offset in begin.items() if offset == LATEST and tp in end}
+        return {**begin, **early, **late}
+
+    def _held_back(self, begin: Offsets, end: Offsets, limit: ReadLimit) -> bool:
+        if self._options.min_offsets is None or self._ceiling is not None:
+            return False
+        now = SYSTEM_CLOCK.time_ms()
+        if self._delay is None:
+            self._delay = TriggerDelay(self._options.min_offsets, self._options.max_trigger_delay_ms, now)
+        return self._delay.holds_back(begin, end, now)
+
+    def reportLatestOffset(self) -> OffsetsJson | None:
+        return None if self._newest is None else to_json(self._newest)
+
+    def commit(self, end: OffsetsJson) -> None:
+        """The batch up to `end` is done: publish that as a consumer group's position, if asked to."""
+        if self._options.publish_offsets:
+            assert self._options.group_id is not None
+            done = {tp: offset for tp, offset in from_json(end).items() if offset >= 0}
+            driver = self._connected()
+            driver.run(commit_group_offsets(driver.cluster, self._options.group_id, done))
+
+    def stop(self) -> None:
+        if self._driver is not None:
+            self._driver.close()
+            self._driver = None
+
+    # --- tasks --------------------------------------------------------------------------------------------------------
+
+    def partitions(self, start: OffsetsJson, end: OffsetsJson) -> list[InputPartition]:
+        topics = self._topics()
+        ranges = stream_ranges(self._options, topics, from_json(start), from_json(end))
+        if self._options.mode == SEGMENTS:
+            from tidelog.spark.segment_scan import plan_segments
+            from tidelog.spark.segment_topics import SegmentTopics
+
+            assert isinstance(topics, SegmentTopics)
+            return list(plan_segments(self._options, topics, ranges))
+        return list(plan_tasks(self._options, ranges))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_task(self._options, partition, self._columns)
+
+    # --- connections --------------------------------------------------------------------------------------------------
+
+    def _connected(self) -> Driver:
+        if self._driver is None:
+            self._driver = Driver(self._options.kafka)
+        return self._driver
+
+    def _topics(self) -> Topics:
+        options = self._options
+        if options.mode == SEGMENTS:
+            from tidelog.spark.segment_topics import SegmentTopics
+
+            return SegmentTopics(options.paths, read_committed=options.read_committed)
+        from tidelog.spark.wire_topics import WireTopics
+
+        return WireTopics(self._connected(), read_committed=options.read_committed)

@@ -1,0 +1,39 @@
+"""Topics as the brokers tell of them (wire mode)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tidelog.client.blocking import Driver
+from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, beginning_offsets, end_offsets, list_offsets
+from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.spark.offsets import Offsets
+
+
+class WireTopics:
+    """`boundaries.Topics` over a driver."""
+
+    def __init__(self, driver: Driver, *, read_committed: bool) -> None:
+        self._driver = driver
+        self._isolation = READ_COMMITTED if read_committed else READ_UNCOMMITTED
+
+    def names(self) -> list[str]:
+        cluster = self._driver.cluster
+        topics = self._driver.run(cluster.retry(cluster.all_topics))
+        return sorted(name for name, info in topics.items() if not info.internal and name not in INTERNAL_TOPICS)
+
+    def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        cluster, names = self._driver.cluster, list(topics)
+        if names:
+            self._driver.run(cluster.retry(lambda: cluster.refresh(names)))
+        return [TopicPartition(name, number) for name in names for number in cluster.metadata.partitions(name)]
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        return self._driver.run(beginning_offsets(self._driver.cluster, partitions))
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        return self._driver.run(end_offsets(self._driver.cluster, partitions, isolation=self._isolation))
+
+    def at_timestamp(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
+        found = self._driver.run(list_offsets(self._driver.cluster, wanted, isolation=self._isolation))
+        return {tp: entry.offset for tp, entry in found.items()}

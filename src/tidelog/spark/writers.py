@@ -1,0 +1,160 @@
+"""`df.write` and `df.writeStream` with `format("tidelog")`: rows to topics, exactly once or at least once.
+
+Columns: `value` (string or binary) is needed; `key`, `headers`, `partition` and `topic` are optional, as in Spark's own
+Kafka sink; the option `topic` goes before the column. `write` runs in the tasks, `commit` and `abort` in the driver,
+each on an instance of its own; what they share travels in the tasks' messages. See `commit_protocol` for exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from tidelog.client.blocking import Driver
+from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.common.rng import system_rng
+from tidelog.common.uuids import random_uuid, uuid_to_text
+from tidelog.spark.commit_protocol import JOB, CommitProtocol, recover_jobs, transactional_id
+from tidelog.spark.options import EXACTLY_ONCE, SinkOptions
+from tidelog.spark.rows import RowColumns
+from tidelog.spark.worker import prepare_worker
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+#: The brokers' default for the longest that they allow (transaction.max.timeout.ms).
+_TRANSACTION_TIMEOUT_MS = 900_000
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What a task tells the driver. No transaction: it had no rows, or they are already visible."""
+
+    query: str
+    rows: int
+    transaction: OpenTransaction | None = None
+
+
+class _Writer:
+    """What batch and stream share."""
+
+    def __init__(self, options: SinkOptions, schema: StructType) -> None:
+        self._options = options
+        self._columns = RowColumns.of(options, schema)
+
+    def step(self, name: str) -> None:
+        """A named point of the protocol: tests fail here."""
+
+    def _settings(self) -> dict[str, str]:
+        timeout = {"transaction.timeout.ms": str(_TRANSACTION_TIMEOUT_MS)}
+        return {**timeout, **self._options.kafka, "isolation.level": "read_committed"}
+
+    def _write_rows(self, batches: Iterator[pa.RecordBatch], query: str, batch_id: int) -> Written:
+        from pyspark import TaskContext
+
+        prepare_worker()
+        context = TaskContext.get()
+        partition = context.partitionId() if context else 0
+        name = None
+        if self._options.delivery == EXACTLY_ONCE:
+            attempt = f"{context.taskAttemptId() if context else 0}-{uuid_to_text(random_uuid(system_rng()))}"
+            name = transactional_id(query, batch_id, partition, attempt)
+        rows = 0
+        producer: ArrowProducer | None = None
+        with Driver(self._settings()) as driver:
+            for batch in batches:
+                if not batch.num_rows:
+                    continue
+                if producer is None:
+                    producer = self._open(driver, name)
+                for topic, columns in self._columns.by_topic(batch):
+                    driver.run(producer.send(topic, **columns))
+                rows += batch.num_rows
+                self.step("wrote")
+            if producer is None:
+                return Written(query, 0)
+            if name is None:
+                driver.run(producer.flush())
+                return Written(query, rows)
+            transaction = driver.run(producer.detach())
+            self.step("detached")
+            return Written(query, rows, transaction)
+
+    def _open(self, driver: Driver, name: str | None) -> ArrowProducer:
+        producer = ArrowProducer(driver.cluster, transactional_id=name)
+        driver.run(producer.init())
+        if name is not None:
+            producer.begin()
+        self.step("opened a transaction")
+        return producer
+
+    def _protocol(self, driver: Driver, query: str, batch_id: int) -> CommitProtocol:
+        return CommitProtocol(driver, self._options.decisions_topic, query, batch_id, self.step)
+
+
+class StreamWriter(_Writer, DataSourceStreamArrowWriter):
+    """Micro-batches. A batch that is replayed, in whatever shape, is written once."""
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None, "Spark writes in tasks"
+        query = self._options.query_id or context.getLocalProperty("sql.streaming.queryId")
+        batch_id = context.getLocalProperty("streaming.sql.batchId")
+        assert query is not None, "Spark names the query"
+        assert batch_id is not None, "Spark numbers the batches"
+        return self._write_rows(iterator, query, int(batch_id))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        written = [message for message in messages if isinstance(message, Written)]
+        if self._options.delivery != EXACTLY_ONCE or not written:
+            return
+        with Driver(self._settings()) as driver:
+            protocol = self._protocol(driver, written[0].query, batchId)
+            protocol.commit(message.transaction for message in written if message.transaction is not None)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        written = [message for message in messages if isinstance(message, Written)]
+        if self._options.delivery != EXACTLY_ONCE or not written:
+            return
+        with Driver(self._settings()) as driver:
+            self._protocol(driver, written[0].query, batchId).abort()
+
+
+class BatchWriter(_Writer, DataSourceArrowWriter):
+    """One job: all of its rows become visible, or none."""
+
+    def __init__(self, options: SinkOptions, schema: StructType) -> None:
+        super().__init__(options, schema)
+        self._job = JOB + uuid_to_text(random_uuid(system_rng()))
+        if options.delivery == EXACTLY_ONCE:
+            with Driver(self._settings()) as driver:
+                driver.run(recover_jobs(driver.cluster, options.decisions_topic, self.step))
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return self._write_rows(iterator, self._job, 0)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        written = [message for message in messages if isinstance(message, Written)]
+        transactions = [message.transaction for message in written if message.transaction is not None]
+        if not transactions:
+            return
+        with Driver(self._settings()) as driver:
+            protocol = self._protocol(driver, self._job, 0)
+            protocol.commit(transactions)
+            protocol.forget()
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        if self._options.delivery == EXACTLY_ONCE:
+            with Driver(self._settings()) as driver:
+                self._protocol(driver, self._job, 0).abort()

@@ -1,0 +1,48 @@
+"""Fetch sessions: full, incremental, forgotten, lost."""
+
+from __future__ import annotations
+
+from tidelog.client.consumer.fetch_session import FetchPlan, FetchPosition, FetchSession
+from tidelog.common.errors import ErrorCode
+from tidelog.common.types import MAX_INT32
+from tidelog.common.types import TopicPartition as TP
+
+A, B = TP("t", 0), TP("t", 1)
+
+
+def at(offset: int) -> FetchPosition:
+    return FetchPosition(offset, 1024)
+
+
+def test_a_session_sends_only_what_changed() -> None:
+    session = FetchSession()
+    assert session.plan({A: at(0), B: at(0)}) == FetchPlan(0, 0, {A: at(0), B: at(0)})
+    assert session.accept(0, 77)
+    assert session.plan({A: at(5), B: at(0)}) == FetchPlan(77, 1, {A: at(5)})
+    assert session.accept(0, 77)
+    assert session.plan({A: at(5)}) == FetchPlan(77, 2, {}, [B])
+
+
+def test_a_lost_session_starts_over_with_a_full_fetch() -> None:
+    for error in (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH):
+        session = FetchSession()
+        session.plan({A: at(0)})
+        session.accept(0, 77)
+        assert not session.accept(error, 0)
+        assert session.plan({A: at(0)}) == FetchPlan(0, 0, {A: at(0)})
+
+
+def test_a_broker_without_sessions_gets_full_fetches() -> None:
+    session = FetchSession()
+    for offset in range(3):
+        assert session.plan({A: at(offset), B: at(0)}) == FetchPlan(0, 0, {A: at(offset), B: at(0)})
+        assert session.accept(0, 0)
+
+
+def test_the_epoch_wraps_to_one() -> None:
+    session = FetchSession()
+    session.plan({A: at(0)})
+    session.accept(0, 5)
+    session._epoch = MAX_INT32
+    session.accept(0, 5)
+    assert session.plan({A: at(0)}).epoch == 1

@@ -1,0 +1,124 @@
+"""A partition's lane against brokers that fail: every batch once, in order."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidelog.client.producer.lane import Batch, Lane
+from tidelog.common.clock import SYSTEM_CLOCK
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition as TP
+
+
+class Partition:
+    """An idempotent leader: takes a batch only when it is the next, and fails as told before or after writing it."""
+
+    def __init__(self, failures: dict[int, str]) -> None:
+        self.log: list[int] = []
+        self.failures = failures
+        self.calls = 0
+
+    async def write(self, tp: TP, data: bytes) -> int:
+        call, self.calls = self.calls, self.calls + 1
+        await asyncio.sleep(0)
+        failure = self.failures.get(call)
+        if failure == "before":
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        number = int(data)
+        if number < len(self.log):
+            return number  # a duplicate: answered as if it were new
+        if number > len(self.log):
+            raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        self.log.append(number)
+        if failure == "after":
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        return number
+
+
+def run(partition: Partition, count: int, *, window: int = 5) -> list[KafkaError]:
+    errors: list[KafkaError] = []
+
+    async def scenario() -> None:
+        lane = Lane(
+            TP("t", 0),
+            partition.write,
+            window=window,
+            clock=SYSTEM_CLOCK,
+            wait_before_retry=lambda attempt: 0.0,
+            failed=errors.append,
+        )
+        for number in range(count):
+            lane.add(Batch(str(number).encode(), 1, SYSTEM_CLOCK.monotonic() + 60))
+        await lane.flushed()
+        if not errors:
+            assert lane.records_written == count
+            assert lane.queued_bytes == 0
+
+    asyncio.run(scenario())
+    return errors
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.integers(0, 30), st.sampled_from(["before", "after"])), st.integers(1, 5))
+def test_every_batch_is_written_once_and_in_order(failures: dict[int, str], window: int) -> None:
+    partition = Partition(failures)
+    assert run(partition, 12, window=window) == []
+    assert partition.log == list(range(12))
+
+
+def test_an_error_that_no_retry_cures_is_told_and_stops_the_lane() -> None:
+    class Fenced(Partition):
+        async def write(self, tp: TP, data: bytes) -> int:
+            if int(data) == 3:
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+            return await super().write(tp, data)
+
+    partition = Fenced({})
+    (error,) = run(partition, 10, window=1)
+    assert error.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert partition.log == [0, 1, 2]
+
+
+def test_a_batch_that_is_too_old_is_given_up() -> None:
+    async def scenario() -> None:
+        partition = Partition(dict.fromkeys(range(100), "before"))
+        errors: list[KafkaError] = []
+        lane = Lane(
+            TP("t", 0),
+            partition.write,
+            window=5,
+            clock=SYSTEM_CLOCK,
+            wait_before_retry=lambda attempt: 0.01,
+            failed=errors.append,
+        )
+        lane.add(Batch(b"0", 1, SYSTEM_CLOCK.monotonic() + 0.05))
+        await lane.flushed()
+        assert [error.code for error in errors] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert 1 < partition.calls < 100
+
+    asyncio.run(scenario())
+
+
+def test_misuse_of_a_transaction_is_named() -> None:
+    from tidelog.client.producer.transactions import OpenTransaction, ProducerState
+    from tidelog.common.errors import UsageError
+
+    state = ProducerState("id")
+    with pytest.raises(KafkaError, match="cannot begin: the producer is not initialized"):
+        state.begin()
+    state.initialized(7, 1)
+    with pytest.raises(UsageError, match="while the producer is ready"):
+        state.check_may_send()
+    state.begin()
+    state.check_may_send()
+    assert state.next_sequence(TP("t", 0)) == 0
+    state.advance(TP("t", 0), 2**31 - 1)
+    state.advance(TP("t", 0), 3)
+    assert state.next_sequence(TP("t", 0)) == 2
+    assert state.detach() == OpenTransaction("id", 7, 1)
+    with pytest.raises(KafkaError, match="handed over"):
+        state.ended()

@@ -1,0 +1,67 @@
+"""What a client believes about the cluster, and when it asks anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog.client.metadata import ClusterMetadata, Node
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition as TP
+from tidelog.protocol.messages import MetadataResponse
+
+
+def response(leader: int, epoch: int, *, topic_id: bytes = bytes(16), error: int = 0) -> MetadataResponse:
+    partition = MetadataResponse.MetadataResponsePartition(
+        partition_index=0, leader_id=leader, leader_epoch=epoch, replica_nodes=[1, 2]
+    )
+    topic = MetadataResponse.MetadataResponseTopic(
+        name="t", topic_id=topic_id, partitions=[partition], error_code=error
+    )
+    brokers = [
+        MetadataResponse.MetadataResponseBroker(node_id=number, host=f"h{number}", port=9000 + number)
+        for number in (1, 2)
+    ]
+    return MetadataResponse(brokers=brokers, topics=[topic], controller_id=2, cluster_id="c")
+
+
+def metadata(*responses: MetadataResponse) -> ClusterMetadata:
+    known = ClusterMetadata(max_age_ms=1000)
+    for one in responses:
+        known.update(one, 0)
+    return known
+
+
+def test_a_leader_is_found() -> None:
+    known = metadata(response(1, 5))
+    assert known.leader(TP("t", 0)) == Node(1, "h1", 9001)
+    assert known.missing(["t", "other"], 10) == {"other"}
+    assert (known.controller, known.cluster_id) == (2, "c")
+
+
+def test_an_older_epoch_never_replaces_a_newer_one() -> None:
+    assert metadata(response(1, 5), response(2, 4)).leader(TP("t", 0)).id == 1
+    assert metadata(response(1, 5), response(2, 6)).leader(TP("t", 0)).id == 2
+
+
+def test_a_topic_made_anew_starts_over() -> None:
+    assert metadata(response(1, 5, topic_id=b"a" * 16), response(2, 0, topic_id=b"b" * 16)).leader(TP("t", 0)).id == 2
+
+
+def test_when_to_ask_again() -> None:
+    known = metadata(response(1, 5))
+    assert known.missing(["t"], 999) == set()
+    assert known.missing(["t"], 1000) == {"t"}
+    known.mark_stale(["t"])
+    assert known.missing(["t"], 1) == {"t"}
+    assert metadata(response(-1, 5)).missing(["t"], 1) == {"t"}
+
+
+def test_errors_are_kafkas() -> None:
+    known = metadata(response(-1, 5))
+    for partition, code in ((0, ErrorCode.LEADER_NOT_AVAILABLE), (9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)):
+        with pytest.raises(KafkaError) as failure:
+            known.leader(TP("t", partition))
+        assert failure.value.code is code
+    gone = metadata(response(1, 5), response(1, 5, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    with pytest.raises(KafkaError, match="does not exist"):
+        gone.topic("t")
