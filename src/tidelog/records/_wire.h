@@ -114,6 +114,10 @@ static inline const uint8_t *read_varlong_wide(const uint8_t *p, int64_t *out) {
 }
 
 static inline uint8_t *write_unsigned(uint8_t *p, uint64_t value) {
+    if (WIRE_LIKELY(value < 0x80)) {
+        *p = (uint8_t)value;
+        return p + 1;
+    }
     while (value > 0x7F) {
         *p++ = (uint8_t)(value | 0x80);
         value >>= 7;

@@ -1,0 +1,294 @@
+"""Arrow columns to magic 2 batches, and the placement of keys on partitions; the loops run without the GIL.
+
+The caller (records.arrow) brings every column to 32-bit offsets and hands over addresses: a binary column is
+(valid, ends, data, shift): validity bits or 0, offsets, bytes, and the index of the first row in them.
+"""
+
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uintptr_t
+
+from tidelog.records.attributes import Codec
+from tidelog.records.compression import compress
+
+cdef extern from "_crc32c.h":
+    void crc32c_init() nogil
+    uint32_t crc32c_update(uint32_t value, const void* data, size_t length) nogil
+
+cdef extern from "_wire.h":
+    void store_16(uint8_t* p, int16_t v) nogil
+    void store_32(uint8_t* p, uint32_t v) nogil
+    void store_64(uint8_t* p, int64_t v) nogil
+    uint8_t* write_varlong(uint8_t* p, int64_t value) nogil
+    int size_of_varlong(int64_t value) nogil
+
+cdef extern from "_columns.h":
+    int COPY_SLACK
+    void copy_bytes(uint8_t* to, const uint8_t* source, int32_t length, const uint8_t* end) nogil
+    int get_bit(const uint8_t* bits, int64_t index) nogil
+
+cdef extern from "_murmur2.h":
+    uint32_t murmur2_hash(const uint8_t* p, uint32_t length) nogil
+
+crc32c_init()
+
+cdef enum:
+    OVERHEAD = 61
+    CODEC_MASK = 0x07
+    FIXED = 41                  # the most that a record's own numbers take
+
+
+cdef struct Input:
+    const uint8_t* valid
+    const int32_t* ends         # of the first row; NULL: all rows are null
+    const uint8_t* data
+    const uint8_t* data_end
+    int64_t shift               # of the first row in the validity bits
+
+
+cdef struct Rows:
+    Input key
+    Input value
+    const int64_t* timestamps   # NULL: `timestamp` holds for all
+    int64_t timestamp
+    const int32_t* header_ends  # of the first row; NULL: no headers
+    const uint8_t* header_valid
+    int64_t header_shift
+    Input name
+    Input header
+    int64_t count
+
+
+cdef struct Filled:
+    int64_t next_row
+    int64_t used
+    int64_t needed              # by the row that did not fit
+    int64_t base_timestamp
+    int64_t max_timestamp
+
+
+cdef inline int32_t field(Input* column, int64_t row, const uint8_t** p) noexcept nogil:
+    """The length of a row's bytes (-1: null) and where they are."""
+    if column.ends == NULL or (column.valid != NULL and not get_bit(column.valid, row + column.shift)):
+        return -1
+    p[0] = column.data + column.ends[row]
+    return column.ends[row + 1] - column.ends[row]
+
+
+cdef inline int64_t size_of_field(int32_t length) noexcept nogil:
+    return size_of_varlong(length) + length if length >= 0 else 1
+
+
+cdef inline uint8_t* write_field(uint8_t* out, const uint8_t* p, int32_t length, const uint8_t* end) noexcept nogil:
+    out = write_varlong(out, length)
+    if length > 0:
+        copy_bytes(out, p, length, end)
+        out += length
+    return out
+
+
+cdef inline int32_t headers_of(Rows* rows, int64_t row, int64_t* first) noexcept nogil:
+    """How many headers the row has, and the index of the first."""
+    if rows.header_ends == NULL:
+        return 0
+    if rows.header_valid != NULL and not get_bit(rows.header_valid, row + rows.header_shift):
+        return 0
+    first[0] = rows.header_ends[row]
+    return rows.header_ends[row + 1] - rows.header_ends[row]
+
+
+cdef int64_t size_of_headers(Rows* rows, int64_t first, int32_t count) noexcept nogil:
+    cdef const uint8_t* p
+    cdef int64_t i, size = 0
+    for i in range(first, first + count):
+        size += size_of_field(max(field(&rows.name, i, &p), 0)) + size_of_field(field(&rows.header, i, &p))
+    return size
+
+
+cdef uint8_t* write_headers(uint8_t* out, Rows* rows, int64_t first, int32_t count) noexcept nogil:
+    cdef const uint8_t* p = NULL
+    cdef int64_t i
+    cdef int32_t length
+    for i in range(first, first + count):
+        length = max(field(&rows.name, i, &p), 0)
+        out = write_field(out, p, length, rows.name.data_end)
+        length = field(&rows.header, i, &p)
+        out = write_field(out, p, length, rows.header.data_end)
+    return out
+
+
+cdef void fill_records(Rows* rows, int64_t row, uint8_t* start, int64_t capacity, Filled* filled) noexcept nogil:
+    """Write records from `row` on until the next one does not fit."""
+    cdef uint8_t* out = start
+    cdef const uint8_t* key = NULL
+    cdef const uint8_t* value = NULL
+    cdef int64_t first = row, header = 0, timestamp = rows.timestamp, since, extra, length, base, largest = -1
+    cdef int32_t key_length, value_length, headers
+    cdef Input keys = rows.key, values = rows.value
+    base = rows.timestamps[row] if rows.timestamps != NULL else rows.timestamp
+    filled.needed = 0
+    while row < rows.count:
+        if rows.timestamps != NULL:
+            timestamp = rows.timestamps[row]
+        key_length = field(&keys, row, &key)
+        value_length = field(&values, row, &value)
+        headers = headers_of(rows, row, &header)
+        extra = size_of_headers(rows, header, headers) if headers else 0
+        since = <int64_t>(<unsigned long long>timestamp - <unsigned long long>base)
+        length = (1 + size_of_varlong(since) + size_of_varlong(row - first) + size_of_field(key_length)
+                  + size_of_field(value_length) + size_of_varlong(headers) + extra)
+        if length + size_of_varlong(length) > capacity - (out - start):
+            filled.needed = length + size_of_varlong(length)
+            break
+        out = write_varlong(out, length)
+        out[0] = 0
+        out = write_varlong(out + 1, since)
+        out = write_varlong(out, row - first)
+        out = write_field(out, key, key_length, keys.data_end)
+        out = write_field(out, value, value_length, values.data_end)
+        out = write_varlong(out, headers)
+        if headers:
+            out = write_headers(out, rows, header, headers)
+        if timestamp > largest:
+            largest = timestamp
+        row += 1
+    filled.next_row = row
+    filled.used = out - start
+    filled.base_timestamp = base
+    filled.max_timestamp = largest
+
+
+cdef void set_input(Input* column, addresses, int64_t rows):
+    cdef uintptr_t valid, ends, data
+    cdef int64_t shift
+    column.ends = NULL
+    column.valid = column.data = column.data_end = NULL
+    column.shift = 0
+    if addresses is not None:
+        valid, ends, data, shift = addresses
+        column.valid = <const uint8_t*>valid
+        column.ends = <const int32_t*>ends + shift
+        column.data = <const uint8_t*>data
+        column.data_end = column.data + column.ends[rows]
+        column.shift = shift
+
+
+cdef int64_t bytes_from(Input* column, int64_t row, int64_t rows) noexcept nogil:
+    return column.ends[rows] - column.ends[row] if column.ends != NULL else 0
+
+
+cdef int64_t bound(Rows* rows, int64_t row) noexcept nogil:
+    """More than the records from `row` on can take."""
+    cdef int64_t size = bytes_from(&rows.key, row, rows.count) + bytes_from(&rows.value, row, rows.count)
+    cdef int64_t first, last
+    if rows.header_ends != NULL:
+        first = rows.header_ends[row]
+        last = rows.header_ends[rows.count]
+        size += (bytes_from(&rows.name, first, last) + bytes_from(&rows.header, first, last) + 10 * (last - first))
+    return size + FIXED * (rows.count - row)
+
+
+cdef class BatchEncoder:
+    """Cuts rows into batches of at most `max_batch_bytes`; a row that is larger gets a batch of its own."""
+
+    cdef Rows rows
+    cdef int16_t attributes, producer_epoch
+    cdef int32_t base_sequence, leader_epoch
+    cdef int64_t producer_id, base_offset, max_batch_bytes
+    cdef bint running
+    cdef object level
+
+    def __init__(self, int64_t count, *, key=None, value=None, uintptr_t timestamps=0, int64_t timestamp=-1,
+                 headers=None, int16_t attributes=0, level=None, int64_t max_batch_bytes, base_offset=None,
+                 int64_t producer_id=-1, int16_t producer_epoch=-1, int32_t base_sequence=-1, int32_t leader_epoch=-1):
+        cdef uintptr_t ends = 0, valid = 0
+        self.rows.count = count
+        set_input(&self.rows.key, key, count)
+        set_input(&self.rows.value, value, count)
+        self.rows.timestamps = <const int64_t*>timestamps
+        self.rows.timestamp = timestamp
+        self.rows.header_ends = NULL
+        self.rows.header_valid = NULL
+        if headers is not None:
+            valid, ends, self.rows.header_shift, names, values, total = headers
+            self.rows.header_valid = <const uint8_t*>valid
+            self.rows.header_ends = <const int32_t*>ends + self.rows.header_shift
+            set_input(&self.rows.name, names, total)
+            set_input(&self.rows.header, values, total)
+        self.attributes = attributes
+        self.level = level
+        self.max_batch_bytes = max_batch_bytes
+        self.running = base_offset is not None
+        self.base_offset = base_offset if self.running else 0
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+        self.leader_epoch = leader_epoch
+
+    def encode(self, allocate=bytearray):
+        """All rows, as a list of batches in memory from `allocate(size)`: bytes of one's own cost a page fault each 4 KB,
+        which is more than writing them, so the caller brings an allocator that keeps its pages."""
+        cdef list batches = []
+        cdef int64_t row = 0
+        while row < self.rows.count:
+            row = self.encode_one(row, batches, allocate)
+        return batches
+
+    cdef int64_t encode_one(self, int64_t row, list batches, allocate) except -1:
+        """Append the batch that starts with `row`; return the first row of the next."""
+        cdef Filled filled
+        cdef int64_t room = min(self.max_batch_bytes - OVERHEAD, bound(&self.rows, row))
+        cdef uint8_t[::1] memory
+        while True:
+            if room + OVERHEAD + COPY_SLACK > INT32_MAX:
+                raise OverflowError(f"row {row} does not fit a batch")
+            batch = memoryview(allocate(OVERHEAD + max(room, 0) + COPY_SLACK)).cast("B")
+            memory = batch
+            with nogil:
+                fill_records(&self.rows, row, &memory[OVERHEAD], room, &filled)
+            if filled.next_row > row:
+                break
+            room = filled.needed
+        batch = batch[:OVERHEAD + filled.used]
+        if self.attributes & CODEC_MASK:
+            packed = compress(Codec(self.attributes & CODEC_MASK), batch[OVERHEAD:], level=self.level)
+            batch = memoryview(allocate(OVERHEAD + len(packed))).cast("B")
+            batch[OVERHEAD:] = packed
+            memory = batch
+        self.write_header(&memory[0], len(batch), row, &filled)
+        batches.append(batch)
+        return filled.next_row
+
+    cdef int write_header(self, uint8_t* p, Py_ssize_t size, int64_t row, Filled* filled) except -1:
+        cdef int64_t count = filled.next_row - row
+        store_64(p, self.base_offset + row if self.running else 0)
+        store_32(p + 8, <uint32_t>(size - 12))
+        store_32(p + 12, <uint32_t>self.leader_epoch)
+        p[16] = 2
+        store_16(p + 21, self.attributes)
+        store_32(p + 23, <uint32_t>(count - 1))
+        store_64(p + 27, filled.base_timestamp)
+        store_64(p + 35, filled.max_timestamp)
+        store_64(p + 43, self.producer_id)
+        store_16(p + 51, self.producer_epoch)
+        store_32(p + 53, <uint32_t>((self.base_sequence + row) & 0x7FFFFFFF) if self.base_sequence >= 0 else <uint32_t>-1)
+        store_32(p + 57, <uint32_t>count)
+        with nogil:
+            store_32(p + 17, crc32c_update(0, p + 21, size - 21))
+        return 0
+
+
+def murmur2(const uint8_t[::1] data):
+    """Kafka's hash of a key, as an unsigned number."""
+    return murmur2_hash(&data[0] if data.shape[0] else NULL, <uint32_t>data.shape[0])
+
+
+def place_keys(key, int64_t count, uint32_t partitions, uintptr_t out):
+    """Write the partition of each key (-1: null) as int32 to `out`."""
+    cdef Input column
+    cdef const uint8_t* p = NULL
+    cdef int32_t length
+    cdef int32_t* places = <int32_t*>out
+    set_input(&column, key, count)
+    with nogil:
+        for row in range(count):
+            length = field(&column, row, &p)
+            places[row] = -1 if length < 0 else <int32_t>((murmur2_hash(p, length) & 0x7FFFFFFF) % partitions)
