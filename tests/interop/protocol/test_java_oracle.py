@@ -183,10 +183,12 @@ def test_rewriting_in_another_version(oracle: Oracle, name: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "version"), [(7, 0), (0, 3), (0, 9), (18, 4), (17, 1)])
-@pytest.mark.parametrize("client_id", [None, "", "rdkafka", "ж" * 99])
+@pytest.mark.parametrize("client_id", [None, "", "rdkafka", "ж" * 99], ids=["null", "empty", "ascii", "long"])
 def test_headers(oracle: Oracle, key: int, version: int, client_id: str | None) -> None:
     form = request_header_version(key, version)
     frame = encode_request(key, version, 77, client_id, request_class(key)())
+    if form == 0 and oracle.version == KAFKA_4:
+        pytest.skip("4.x has no ControlledShutdown, and no request header without a client id")
     header, body = decode_request_header(frame, 4)
     assert header == (key, version, 77, client_id if form else None)
     data = frame[4:body]
