@@ -86,7 +86,7 @@ cdef class OffsetMap:
 
     @property
     def utilization(self):
-        return self.entries / self.slots
+        return <double> self.entries / self.slots
 
     def put(self, key not None, int64_t offset):
         """Remember the offset as the key's latest."""
