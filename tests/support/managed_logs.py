@@ -1,4 +1,4 @@
-"""Small logs for tests: build batches, append them, read everything back."""
+"""Logs under a log manager, for tests: append keyed records, end transactions, read everything back."""
 
 from __future__ import annotations
 
@@ -37,9 +37,12 @@ def compact_config(**settings: object) -> LogConfig:
 
 
 def open_manager(
-    *dirs: Path, fs: FileSystem = LOCAL_FS, clock: ManualClock | None = None, config: LogConfig | None = None,
+    *dirs: Path,
+    fs: FileSystem = LOCAL_FS,
+    clock: ManualClock | None = None,
+    config: LogConfig | None = None,
     **defaults: object,
-) -> LogManager:  # fmt: skip
+) -> LogManager:
     """A manager over these directories, loaded; every topic has the given configuration."""
     settings = {name.replace("_", "."): value for name, value in defaults.items()}
     manager = LogManager(list(dirs), settings, fs=fs, clock=clock or ManualClock(), rng=seeded_rng(5))
@@ -49,9 +52,16 @@ def open_manager(
 
 
 def append(
-    log: PartitionLog, pairs: Pairs, *, timestamp: int | None = None, codec: Codec = Codec.NONE, producer_id: int = -1,
-    producer_epoch: int = 0, sequence: int = -1, transactional: bool = False,
-) -> AppendInfo:  # fmt: skip
+    log: PartitionLog,
+    pairs: Pairs,
+    *,
+    timestamp: int | None = None,
+    codec: Codec = Codec.NONE,
+    producer_id: int = -1,
+    producer_epoch: int = 0,
+    sequence: int = -1,
+    transactional: bool = False,
+) -> AppendInfo:
     """Append one batch as a leader, and let the high watermark follow."""
     now = log.home.clock.time_ms() if timestamp is None else timestamp
     builder = BatchBuilder(
@@ -90,7 +100,7 @@ def batches_of(log: PartitionLog) -> Iterator[RecordBatch]:
             yield from (RecordBatch(copy, index) for index in range(len(copy)))
 
 
-def records_of(log: PartitionLog) -> list[Record]:
+def all_records(log: PartitionLog) -> list[Record]:
     """Every record that a reader of everything gets, markers excepted."""
     return [r for b in batches_of(log) if not b.is_control for r in b.records() if r.offset >= log.log_start_offset]
 

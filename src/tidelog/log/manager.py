@@ -14,6 +14,7 @@ What recurs is the caller's to call: `checkpoint` (every 60 s, and high watermar
 from __future__ import annotations
 
 import logging
+import resource
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -64,7 +65,7 @@ class LogManager:
         self.clock = clock
         self.rng = rng or system_rng()
         self.scheduler: Scheduler = scheduler or TimerQueue(clock)
-        self.files = files or FileBudget()
+        self.files = files if files is not None else FileBudget(_open_files())
         self.defaults: Mapping[str, object] = dict(defaults or {})
         self.dirs = [LogDir(path, fs) for path in dirs]
         self.logs: dict[TopicPartition, PartitionLog] = {}
@@ -245,16 +246,15 @@ class LogManager:
 
     def replace_current_with_future(self, tp: TopicPartition) -> PartitionLog:
         """The moved replica has caught up: it takes the place of the present one, which goes."""
+        # The order is Kafka's: a crash in between leaves the partition in both directories, which the next start refuses
+        # with a word of advice. The other order could leave it in neither.
         future, current = self.future.pop(tp), self.logs.get(tp)
-        source = self.dir_of(current) if current is not None else None
         target = self.dir_of(future)
-        if current is not None:
-            del self.logs[tp]
-            self._retire(tp, current, delete_dir_name, remove=True)
         self._guard(target, lambda: future.rename(str(tp)))
         self.logs[tp] = future
-        if source is not None:
-            self.cleaner.moved(tp, source, target)
+        if current is not None:
+            self._guard(target, lambda: self.cleaner.moved(tp, self.dir_of(current), target))
+            self._retire(tp, current, delete_dir_name, remove=True)
         self.checkpoint()
         return future
 
@@ -353,6 +353,12 @@ class LogManager:
         self._write_checkpoints(directory)
         if directory.loaded:
             directory.write_shutdown_marker(broker_epoch)
+
+
+def _open_files() -> int:
+    """How many files the logs may keep open: a map takes two descriptors, and the rest of the process needs some."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 4096 if soft == resource.RLIM_INFINITY else max(64, min(soft // 3, 4096))
 
 
 def _flush_is_due(log: PartitionLog, now_ms: int) -> bool:

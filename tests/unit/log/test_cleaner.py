@@ -9,13 +9,13 @@ import pytest
 
 from support.managed_logs import (
     TP,
+    all_records,
     append,
     batches_of,
     compact_config,
     end_transaction,
     latest_values,
     open_manager,
-    records_of,
 )
 from tidelog.common.types import TopicPartition
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
@@ -53,7 +53,7 @@ def clean(manager: LogManager) -> int:
 
 
 def offsets(log: PartitionLog) -> list[int]:
-    return [record.offset for record in records_of(log)]
+    return [record.offset for record in all_records(log)]
 
 
 def test_only_the_last_value_of_a_key_stays_with_its_offset(manager: LogManager) -> None:
@@ -62,7 +62,7 @@ def test_only_the_last_value_of_a_key_stays_with_its_offset(manager: LogManager)
     append(log, [(b"b", b"2"), (b"c", b"1")])
     log.roll()
     assert clean(manager) == 1
-    assert [(r.offset, r.key, r.value) for r in records_of(log)] == [(2, b"a", b"2"), (3, b"b", b"2"), (4, b"c", b"1")]
+    assert [(r.offset, r.key, r.value) for r in all_records(log)] == [(2, b"a", b"2"), (3, b"b", b"2"), (4, b"c", b"1")]
     assert log.log_end_offset == 5
     assert manager.dirs[0].cleaner_offsets() == {TP: 5}
 
@@ -162,12 +162,12 @@ def test_tombstones_go_in_the_second_pass_after_their_horizon(manager: LogManage
     append(log, [(b"c", b"1")])
     log.roll()
     clean(manager)
-    assert (b"a", None) in [(r.key, r.value) for r in records_of(log)]
+    assert (b"a", None) in [(r.key, r.value) for r in all_records(log)]
     clock.advance(ms=1)
     append(log, [(b"d", b"1")])
     log.roll()
     clean(manager)
-    assert [(r.offset, r.key) for r in records_of(log)] == [(1, b"b"), (3, b"c"), (4, b"d")]
+    assert [(r.offset, r.key) for r in all_records(log)] == [(1, b"b"), (3, b"c"), (4, b"d")]
 
 
 def test_records_without_a_key_are_dropped(manager: LogManager) -> None:
@@ -238,7 +238,7 @@ def test_aborted_data_goes_and_its_marker_follows(manager: LogManager, clock: Ma
     log.roll()
     clean(manager)
     # The aborted record did not count as the key's last value, and is gone; so is its batch (not the producer's last).
-    assert [(r.offset, r.value) for r in records_of(log)] == [(0, b"committed"), (3, b"1")]
+    assert [(r.offset, r.value) for r in all_records(log)] == [(0, b"committed"), (3, b"1")]
     markers = [batch for batch in batches_of(log) if batch.is_control]
     assert [(batch.base_offset, batch.header.delete_horizon) for batch in markers] == [(2, None)]
     append(log, [(b"c", b"1")])
@@ -289,7 +289,7 @@ def test_a_small_map_cleans_part_by_part(tmp_path: Path, clock: ManualClock) -> 
     assert job is not None
     assert job.end_offset == 5  # five keys, then the map is full: it stops within the first batch
     assert clean(manager) > 5
-    assert latest_values(records_of(log)) == dict(pairs)
+    assert latest_values(all_records(log)) == dict(pairs)
     assert len(offsets(log)) < 100
 
 
@@ -323,7 +323,7 @@ def test_indexes_of_the_output_find_everything(manager: LogManager) -> None:
     log.roll()
     clean(manager)
     assert log.segments[0].offset_index.entries > 3
-    for record in records_of(log):
+    for record in all_records(log):
         found = log.read(record.offset, 10_000)
         assert found.slice is not None
         data = found.slice.read()
@@ -451,7 +451,7 @@ def test_batches_larger_than_the_buffer_are_cleaned(tmp_path: Path, clock: Manua
     append(log, [(b"a", b"1")])
     log.roll()
     clean(manager)
-    assert [(r.key, len(r.value or b"")) for r in records_of(log)] == [(b"b", 9000), (b"a", 1)]
+    assert [(r.key, len(r.value or b"")) for r in all_records(log)] == [(b"b", 9000), (b"a", 1)]
 
 
 def test_cleaner_settings_come_from_the_broker_s_keys() -> None:
