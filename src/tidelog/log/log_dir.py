@@ -38,6 +38,7 @@ from tidelog.log.names import (
 logger = logging.getLogger(__name__)
 
 Offsets = dict[TopicPartition, int]
+CHECKPOINTS = (CLEANER_OFFSET_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE)
 
 
 class LogDir:
@@ -68,6 +69,8 @@ class LogDir:
                 f"{self.path} is in use: another broker holds its {LOCK_FILE} file. Stop it, or choose other log.dirs."
             )
         self.meta = meta_properties.read(self._fs, self.path)
+        for name in CHECKPOINTS:  # a root directory holds all four from its first day, empty ones too
+            self._fs.open(self.path / name, create=True).close()
 
     def take_shutdown_marker(self) -> bool:
         """Whether the last stop was clean; the marker is gone afterwards."""

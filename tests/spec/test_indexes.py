@@ -1,0 +1,235 @@
+"""Sparse indexes: 000 日志索引, 001 三. 日志索引, 003 3.3 基于索引文件查询, 004 日志索引."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from support.logs import START_MS, LogBench, batch, fill, records_of, run_of, small_config
+from tidelog.common.clock import SYSTEM_CLOCK
+from tidelog.common.fs import LOCAL_FS
+from tidelog.common.types import MAX_INT32
+from tidelog.log._handles import FileBudget
+from tidelog.log._index import OffsetIndex, TimeIndex
+from tidelog.log.config import LogConfig
+from tidelog.log.home import Home
+
+
+def offset_index(path: Path, base: int, entries: list[tuple[int, int]], size: int = 4096) -> OffsetIndex:
+    """An index with these (relative offset, position) entries."""
+    index = OffsetIndex(Home(path, LOCAL_FS, SYSTEM_CLOCK, FileBudget()), base, size)
+    index.create()
+    for relative, position in entries:
+        index.append(base + relative, position)
+    return index
+
+
+def time_index(path: Path, base: int, entries: list[tuple[int, int]], size: int = 4096) -> TimeIndex:
+    index = TimeIndex(Home(path, LOCAL_FS, SYSTEM_CLOCK, FileBudget()), base, size)
+    index.create()
+    for timestamp, relative in entries:
+        index.maybe_append(timestamp, base + relative)
+    return index
+
+
+def test_offset_23_is_found_behind_entry_22(tmp_path: Path) -> None:
+    """001 偏移量索引: for offset 23 the binary search finds [22, 656]; the scan starts there."""
+    index = offset_index(tmp_path, 0, [(6, 0), (14, 459), (22, 656), (26, 838), (31, 1050)])
+    assert index.lookup(23) == (22, 656)
+
+
+def test_offset_268_in_the_segment_251(tmp_path: Path) -> None:
+    """000/001 偏移量索引: 268 − 251 = 17; the largest entry not above 17 gives the position."""
+    index = offset_index(tmp_path, 251, [(6, 0), (14, 459), (22, 656)])
+    assert index.lookup(268) == (251 + 14, 459)
+
+
+def test_offset_230_in_the_segment_217(tmp_path: Path) -> None:
+    """004 偏移量索引文件的查找原理: 230 − 217 = 13 finds [12, 456]."""
+    index = offset_index(tmp_path, 217, [(4, 120), (12, 456), (20, 800)])
+    assert index.lookup(230) == (217 + 12, 456)
+
+
+def test_offset_999_in_the_segment_900(tmp_path: Path) -> None:
+    """003 3.3 基于索引文件查询: relative offset 99 finds entry 90 at 1365."""
+    index = offset_index(tmp_path, 900, [(10, 200), (50, 700), (90, 1365)])
+    assert index.lookup(999) == (990, 1365)
+
+
+def test_an_offset_before_the_first_entry_starts_at_the_front(tmp_path: Path) -> None:
+    """000 日志索引: without a smaller entry the scan starts with the segment."""
+    assert offset_index(tmp_path, 100, [(50, 999)]).lookup(120) == (100, 0)
+
+
+def test_timestamp_1526384718288(tmp_path: Path) -> None:
+    """000 时间戳索引: 1526384718288 finds [1526384718283, 28], and 28 finds [26, 838]."""
+    times = time_index(tmp_path, 0, [(1526384718270, 14), (1526384718283, 28), (1526384718290, 34)])
+    offsets = offset_index(tmp_path, 0, [(6, 0), (14, 459), (22, 656), (26, 838), (31, 1050)])
+    assert times.lookup(1526384718288) == (1526384718283, 28)
+    assert offsets.lookup(28) == (26, 838)
+
+
+def test_timestamp_1540(tmp_path: Path) -> None:
+    """004 时间戳索引文件的查找原理: 1540 finds [1530, 12], and 12 finds [12, 456]."""
+    times = time_index(tmp_path, 0, [(1510, 4), (1530, 12), (1560, 20)])
+    offsets = offset_index(tmp_path, 0, [(4, 120), (12, 456), (20, 800)])
+    assert times.lookup(1540) == (1530, 12)
+    assert offsets.lookup(12) == (12, 456)
+
+
+def test_a_timestamp_look_up_in_a_real_log(tmp_path: Path) -> None:
+    """000 时间戳索引, steps 1-4: the first record that is not older, for every timestamp, across segments."""
+    log = LogBench(tmp_path).open()
+    fill(log, 80)
+    assert len(log.segments) > 3
+    for offset in range(0, log.log_end_offset, 7):
+        found = log.offset_for_timestamp(START_MS + offset)
+        assert found is not None
+        assert (found.offset, found.timestamp) == (offset, START_MS + offset)
+    assert log.offset_for_timestamp(START_MS + log.log_end_offset) is None
+    log.close()
+
+
+def test_entries_are_8_and_12_bytes(tmp_path: Path) -> None:
+    """000 偏移量索引 and 时间戳索引: (relative offset 4 B, position 4 B); (timestamp 8 B, relative offset 4 B)."""
+    offsets = offset_index(tmp_path, 251, [(6, 0), (14, 459)])
+    times = time_index(tmp_path, 251, [(1526384718283, 28)])
+    offsets.trim()
+    times.trim()
+    assert offsets.path.read_bytes() == struct.pack(">iiii", 6, 0, 14, 459)
+    assert times.path.read_bytes() == struct.pack(">qi", 1526384718283, 28)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("index", 64), ("timeindex", 60)])
+def test_67_bytes_are_cut_to_whole_entries(tmp_path: Path, kind: str, size: int) -> None:
+    """004 偏移量索引/时间戳索引: log.index.size.max.bytes = 67 becomes 64 and 60."""
+    index = offset_index(tmp_path, 0, [], 67) if kind == "index" else time_index(tmp_path, 0, [], 67)
+    assert index.path.stat().st_size == size
+
+
+def test_a_time_entry_must_be_newer_than_the_last(tmp_path: Path) -> None:
+    """000 时间戳索引: an entry whose timestamp is not larger than the last one's is not added."""
+    times = time_index(tmp_path, 0, [(1500, 3), (1500, 9), (1400, 12), (1501, 15)])
+    assert times.entries == 2
+    assert times.last_entry == (1501, 15)
+
+
+def test_the_index_is_sparse(tmp_path: Path) -> None:
+    """000 日志索引: an entry per index.interval.bytes, not per message; a larger interval gives fewer."""
+    counts = []
+    for name, interval in (("dense", 100), ("sparse", 1000)):
+        config = small_config(segment_bytes=1 << 20, index_interval_bytes=interval)
+        log = LogBench(tmp_path / name, config=config).open()
+        fill(log, 100)
+        counts.append(log.active_segment.offset_index.entries)
+        log.close()
+    dense, sparse = counts
+    assert 0 < sparse < dense <= 100
+
+
+def test_interval_is_4096_by_default() -> None:
+    """001 三. 日志索引: log.index.interval.bytes is 4096 by default."""
+    assert LogConfig.from_topic({}).index_interval_bytes == 4096
+
+
+def test_an_entry_names_the_last_offset_of_its_batch(tmp_path: Path) -> None:
+    """004 偏移量索引 注意: the index keeps a batch's largest offset, and where the batch begins."""
+    config = small_config(segment_bytes=1 << 20, index_interval_bytes=10)
+    log = LogBench(tmp_path, config=config).open()
+    fill(log, 2, records=5)
+    index = log.active_segment.offset_index
+    first_size = log.active_segment.size // 2
+    assert index.entries == 1
+    assert index.entry(0) == (9, first_size)
+    log.close()
+
+
+def test_time_and_offset_entries_may_name_different_records(tmp_path: Path) -> None:
+    """004 时间戳索引 注意: the record with the largest timestamp need not be the last one."""
+    config = small_config(segment_bytes=1 << 20, index_interval_bytes=10)
+    log = LogBench(tmp_path, config=config).open()
+    for stamp in (START_MS, START_MS + 5000, START_MS + 10):
+        log.append_as_leader(run_of(batch([b"a", b"b"], timestamp=stamp)), 0)
+    segment = log.active_segment
+    assert segment.time_index.last_entry == (START_MS + 5001, 3)
+    assert segment.offset_index.entry(segment.offset_index.entries - 1)[0] == 5
+    log.close()
+
+
+def test_index_files_are_preallocated_and_trimmed_on_roll(tmp_path: Path) -> None:
+    """000 日志索引: the active segment's indexes have their largest size; the others only what they use."""
+    bench = LogBench(tmp_path, config=small_config(segment_index_bytes=4096))
+    log = bench.open()
+    fill(log, 60)
+    sizes = {path.name: path.stat().st_size for path in bench.dir.iterdir() if path.suffix in (".index", ".timeindex")}
+    active = f"{log.active_segment.base_offset:020d}"
+    assert sizes.pop(f"{active}.index") == 4096
+    assert sizes.pop(f"{active}.timeindex") == 4092
+    assert sizes
+    for segment in log.segments[:-1]:
+        assert sizes[f"{segment.base_offset:020d}.index"] == 8 * segment.offset_index.entries
+        assert sizes[f"{segment.base_offset:020d}.timeindex"] == 12 * segment.time_index.entries
+    log.close()
+
+
+# --- when a segment is cut (000 日志索引, the four conditions) ------------------------------------------------------
+
+
+def test_rolls_when_the_log_is_full(tmp_path: Path) -> None:
+    """Condition 1: the size would pass log.segment.bytes."""
+    log = LogBench(tmp_path, config=small_config(segment_bytes=1000)).open()
+    fill(log, 30)
+    assert len(log.segments) > 1
+    assert all(segment.size <= 1000 for segment in log.segments)
+    log.close()
+
+
+def test_rolls_when_the_records_span_too_much_time(tmp_path: Path) -> None:
+    """Condition 2: log.roll.ms or log.roll.hours is over."""
+    bench = LogBench(tmp_path, config=small_config(segment_bytes=1 << 20, segment_ms=60_000))
+    log = bench.open()
+    log.append_as_leader(run_of(batch(timestamp=START_MS)), 0)
+    log.append_as_leader(run_of(batch(timestamp=START_MS + 59_000)), 0)
+    assert len(log.segments) == 1
+    log.append_as_leader(run_of(batch(timestamp=START_MS + 60_001)), 0)
+    assert [segment.base_offset for segment in log.segments] == [0, 2]
+    log.close()
+
+
+def test_rolls_when_an_index_is_full(tmp_path: Path) -> None:
+    """Condition 3: the offset or time index reaches log.index.size.max.bytes."""
+    config = small_config(segment_bytes=1 << 20, index_interval_bytes=1, segment_index_bytes=48)
+    log = LogBench(tmp_path, config=config).open()
+    fill(log, 20)
+    assert len(log.segments) > 1
+    assert all(segment.offset_index.entries <= 6 for segment in log.segments)
+    log.close()
+
+
+def test_rolls_when_an_offset_does_not_fit_its_segment(tmp_path: Path) -> None:
+    """Condition 4: the distance to the base offset passes Integer.MAX_VALUE."""
+    log = LogBench(tmp_path, config=small_config(segment_bytes=1 << 20)).open()
+    log.append_as_follower(bytearray(batch(base_offset=0)))
+    log.append_as_follower(bytearray(batch(base_offset=MAX_INT32)))
+    assert len(log.segments) == 1
+    log.append_as_follower(bytearray(batch(base_offset=MAX_INT32 + 1)))
+    assert [segment.base_offset for segment in log.segments] == [0, MAX_INT32 + 1]
+    log.close()
+
+
+def test_a_thousand_messages_in_ten_segments(tmp_path: Path) -> None:
+    """003 3.3: 1,000 messages, 100 a segment; offset 938 is found in the last one, without reading the others."""
+    log = LogBench(tmp_path, config=small_config(segment_bytes=1 << 20)).open()
+    for _ in range(10):
+        fill(log, 100, records=1)
+        if log.log_end_offset < 1000:
+            log.roll()
+    assert [segment.base_offset for segment in log.segments] == list(range(0, 1000, 100))
+    result = log.read(938, 1)
+    assert result.slice is not None
+    assert result.slice.fileno() == log.active_segment.data.fileno()
+    result.slice.release()
+    assert records_of(log, 938)[0].offset == 938
+    log.close()
