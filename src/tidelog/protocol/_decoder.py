@@ -42,10 +42,6 @@ def bad_tag(name: str, tag: int, position: int) -> NoReturn:
     raise ProtocolError(f"tag {tag} ({name}) before byte {position} is not as long as it says, or there twice")
 
 
-def unpack_array(format_: str, count: int, b: Any, p: int) -> list[Any]:
-    return list(struct_module.unpack_from(f">{count}{format_}", b, p))
-
-
 NAMESPACE: dict[str, Any] = {
     "new": object.__new__,
     "uvarint": decode_unsigned,
@@ -53,10 +49,10 @@ NAMESPACE: dict[str, Any] = {
     "bad_null": bad_null,
     "bad_length": bad_length,
     "bad_tag": bad_tag,
-    "unpack_array": unpack_array,
     "NO_UUID": NO_UUID,
     "str": str,
     "bytes": bytes,
+    "list": list,
     "memoryview": memoryview,
     "range": range,
 }
@@ -121,14 +117,25 @@ class _DecoderSource:
 
     def defaults(self, fields: list[Field], var: str) -> None:
         for field in fields:
-            value = field.fresh_default or ("NO_UUID" if field.type == "uuid" else repr(field.default))
-            self.src.emit(f"{var}.{field.name} = {'None' if field.default is None else value}")
+            target = f"{var}.{field.name}"
+            if field.struct and not field.array and field.default is not None:
+                inner = self.src.fresh("s")
+                self.src.emit(f"{inner} = {target} = new({field.struct.name})", f"{inner}.unknown_tags = None")
+                self.defaults(field.struct.fields, inner)
+            else:
+                value = "[]" if field.array else "NO_UUID" if field.type == "uuid" else repr(field.default)
+                self.src.emit(f"{target} = {'None' if field.default is None else value}")
 
     def uvarint(self, target: str) -> None:
-        self.src.emit(f"{target} = b[p]", "p += 1", f"if {target} > 127: {target}, p = uvarint(b, p - 1)")
+        """Read an unsigned varint, nearly always of one byte; that byte joins the run before it."""
+        if self.run:
+            self.run.append(("B", target))
+            self.flush()
+        else:
+            self.src.emit(f"{target} = b[p]", "p += 1")
+        self.src.emit(f"if {target} > 127: {target}, p = uvarint(b, p - 1)")
 
     def tags(self, fields: list[Field], var: str) -> None:
-        self.flush()
         emit, src = self.src.emit, self.src
         count, tag, stop = src.fresh("n"), src.fresh("tag"), src.fresh("q")
         emit(f"{var}.unknown_tags = None")
@@ -189,7 +196,6 @@ class _DecoderSource:
         """Read a length or a count into a new local: -1 (or less, if the peer lies) stands for null."""
         size = self.src.fresh("n")
         if self.flexible:
-            self.flush()
             self.uvarint(size)
             self.src.emit(f"{size} -= 1")
         else:
@@ -229,7 +235,8 @@ class _DecoderSource:
         least = _least_item_size(field, self.version, self.flexible)
         self.src.emit(f"if {size} * {least} > end - p: cut_off({field.name!r}, p)")
         if field.type in FIXED and field.type != "uuid":
-            self.src.emit(f"{target} = unpack_array({FIXED[field.type][0]!r}, {size}, b, p)", f"p += {size} * {least}")
+            unpack = self.src.array_layout(FIXED[field.type][0], "unpack_from")
+            self.src.emit(f"{target} = list({unpack}[{size}](b, p))", f"p += {size} * {least}")
         else:
             self.items(field, target, size)
         self.src.depth -= 1

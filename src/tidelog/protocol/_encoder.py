@@ -7,8 +7,7 @@ its default, unless the schema calls it ignorable: dropping what the caller said
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from struct import pack
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -72,10 +71,6 @@ def put_tags(w: bytearray, known: dict[int, bytearray], unknown: dict[int, bytes
         w += tags[tag]
 
 
-def pack_array(format_: str, items: Sequence[Any]) -> bytes:
-    return pack(f">{len(items)}{format_}", *items)
-
-
 def bad_uuid(value: Any) -> NoReturn:
     raise ProtocolError(f"a uuid is 16 bytes, not {value!r}")
 
@@ -93,7 +88,6 @@ NAMESPACE: dict[str, Any] = {
     "put_uvarint": put_uvarint,
     "put_records": put_records,
     "put_tags": put_tags,
-    "pack_array": pack_array,
     "bad_uuid": bad_uuid,
     "too_long": too_long,
     "unsupported": unsupported,
@@ -254,7 +248,8 @@ class _EncoderSource:
         self.flush()
         guard = f"if {items} is not None: " if nullable else ""
         if field.type in FIXED and field.type != "uuid":
-            self.src.emit(f"{guard}{self.out} += pack_array({FIXED[field.type][0]!r}, {items})")
+            pack = self.src.array_layout(FIXED[field.type][0], "pack")
+            self.src.emit(f"{guard}{self.out} += {pack}[len({items})](*{items})")
             return
         item = self.src.fresh("e")
         self.src.emit(f"for {item} in {items}{' or ()' if nullable else ''}:")

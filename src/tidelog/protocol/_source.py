@@ -8,9 +8,25 @@ the run, and whoever emits anything that moves the position must flush first.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 INDENT = "    "
+_KEPT_LAYOUTS = 64
+
+
+class Layouts(dict[int, Callable[..., Any]]):
+    """count → the bound `struct.Struct` method for an array of so many numbers; small ones are kept."""
+
+    def __init__(self, format_: str, method: str) -> None:
+        super().__init__()
+        self._format, self._method = format_, method
+
+    def __missing__(self, count: int) -> Callable[..., Any]:
+        made: Callable[..., Any] = getattr(struct.Struct(f">{count}{self._format}"), self._method)
+        if count <= _KEPT_LAYOUTS:
+            self[count] = made
+        return made
 
 
 class Source:
@@ -39,6 +55,12 @@ class Source:
             name = self._structs[format_] = f"_{method}{len(self._structs)}"
             self.names[name] = getattr(layout, method)
         return name, layout.size
+
+    def array_layout(self, format_: str, method: str) -> str:
+        """The global name of the `Layouts` of an array's element."""
+        name = f"_{method}_array_{format_.replace('?', 'bool')}"
+        self.names.setdefault(name, Layouts(format_, method))
+        return name
 
     def function(self, name: str, namespace: dict[str, Any], filename: str) -> Any:
         """Compile and return the function; `namespace` is what its text may refer to."""

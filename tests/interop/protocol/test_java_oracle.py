@@ -187,10 +187,10 @@ def test_rewriting_in_another_version(oracle: Oracle, name: str) -> None:
 def test_headers(oracle: Oracle, key: int, version: int, client_id: str | None) -> None:
     form = request_header_version(key, version)
     frame = encode_request(key, version, 77, client_id, request_class(key)())
-    if form == 0 and oracle.version == KAFKA_4:
-        pytest.skip("4.x has no ControlledShutdown, and no request header without a client id")
     header, body = decode_request_header(frame, 4)
     assert header == (key, version, 77, client_id if form else None)
+    if form == 0 and oracle.version == KAFKA_4:
+        return  # 4.x has neither ControlledShutdown nor its header without a client id
     data = frame[4:body]
     again, said = oracle.decode("RequestHeader", form, data)
     assert again == data
