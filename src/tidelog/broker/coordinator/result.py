@@ -39,9 +39,10 @@ Reply = Callable[[Any], None]
 class Result:
     """Records to write and the answer that waits for them.
 
-    A KafkaError as `response` is an error that is only true once the records are committed (fencing writes, then refuses).
+    A KafkaError as `response` is an error that is true once the records are committed (fencing writes, then refuses).
     `replay=False`: the machine has applied the change itself (classic groups, whose membership is soft state).
     `on_commit` runs once the records are committed; it may return a further result (a rebalance that it triggers).
+    `divisible`: the records need not be written all or nothing; they may be too many for one batch.
     `producer`: (producer id, epoch) when the records belong to a transaction.
     """
 
@@ -50,3 +51,4 @@ class Result:
     replay: bool = True
     on_commit: Callable[[], Result | None] | None = None
     producer: tuple[int, int] | None = None
+    divisible: bool = False

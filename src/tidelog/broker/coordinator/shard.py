@@ -36,6 +36,9 @@ LOAD_SLICE_SECONDS = 0.004
 #: The largest batch that one tick's writes are gathered into; a single write may be larger, up to the topic's limit.
 GATHER_BYTES = 1 << 19
 
+#: A divisible result is written in pieces of so many records.
+DIVIDE_AT = 500
+
 
 class Machine(Protocol):
     """A state machine that a shard runs."""
@@ -200,6 +203,11 @@ class Shard:
         self._park(committed)
 
     def _enqueue(self, result: Result) -> None:
+        if result.divisible and len(result.records) > DIVIDE_AT:
+            for start in range(0, len(result.records), DIVIDE_AT):
+                part = result.records[start : start + DIVIDE_AT]
+                self._enqueue(Result(part, replay=result.replay, producer=result.producer))
+            return
         encoded = [self.codec.encode(record) for record in result.records]
         size = sum(len(key) + len(value or b"") + 24 for key, value in encoded)
         if size + 100 > self._writer.max_batch_bytes(self.tp):

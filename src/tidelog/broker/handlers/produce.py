@@ -125,7 +125,11 @@ async def _verify(
     if guard is None or not partition.log.verify_transactions:
         return guard
     code = await ctx.broker.coordinators.transaction.verify(
-        request.transactional_id, header.producer_id, header.producer_epoch, tp
+        request.transactional_id,
+        header.producer_id,
+        header.producer_epoch,
+        tp,
+        produce_version=ctx.header.api_version,
     )
     if code:
         raise KafkaError(code)

@@ -252,7 +252,7 @@ class GroupMachine:
             records += expired
             if none_left and group.is_empty:
                 records += self.admin.tombstones(group)
-        return Result(records)
+        return Result(records, divisible=True)
 
     def forget_topics(self, topics: Collection[str]) -> Result:
         """Topics were deleted: their offsets go too."""
@@ -261,7 +261,7 @@ class GroupMachine:
             (record.key.group, record.key.topic, record.key.partition): record
             for record in self.state.offsets.tombstones_of_topics(gone.__contains__)
         }
-        return Result(list(unique.values()))
+        return Result(list(unique.values()), divisible=True)
 
     # -- administration --------------------------------------------------------------------------------------------
 
@@ -278,4 +278,5 @@ class GroupMachine:
         group = self.admin.check_deletable(group_id)
         if isinstance(group, ClassicGroup):
             self._rebalance.drop(group)
-        return Result([*self.state.offsets.tombstones(group_id), *self.admin.tombstones(group)], response=None)
+        records = [*self.state.offsets.tombstones(group_id), *self.admin.tombstones(group)]
+        return Result(records, response=None, divisible=True)

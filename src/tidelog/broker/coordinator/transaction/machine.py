@@ -314,7 +314,8 @@ class TransactionMachine:
                 tombstone(transaction.transactional_id)
                 for transaction in self.transactions.values()
                 if transaction.is_finished and transaction.updated_ms <= limit
-            ]
+            ],
+            divisible=True,
         )
 
     # -- administration --------------------------------------------------------------------------------------------

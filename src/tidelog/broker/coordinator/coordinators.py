@@ -1,0 +1,147 @@
+"""Both coordinators of a broker: built on its log, metadata and clock, told of leadership, and swept by timers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tidelog.broker import config as keys
+from tidelog.broker.coordinator.config import GroupConfig, TransactionConfig
+from tidelog.broker.coordinator.group.machine import GroupMachine
+from tidelog.broker.coordinator.records import GROUP_CODEC, TRANSACTION_CODEC
+from tidelog.broker.coordinator.runtime import Runtime
+from tidelog.broker.coordinator.service import Service
+from tidelog.broker.coordinator.timers import Timers
+from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
+from tidelog.broker.coordinator.transaction.machine import TransactionMachine
+from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerWriter
+from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
+from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+
+if TYPE_CHECKING:
+    from tidelog.broker.controller.images import TopicImage
+    from tidelog.broker.server import Broker
+
+
+class Coordinators:
+    """`group` and `transaction` serve requests; `markers` writes the ends of transactions."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._periodic: dict[str, asyncio.TimerHandle] = {}
+        self._sweeps: set[asyncio.Task[None]] = set()
+        self._view = CacheView(broker.metadata)
+        self._writer = ReplicaWriter(broker, broker.config[keys.OFFSETS_COMMIT_TIMEOUT_MS])
+        self._group_config = GroupConfig.of(broker.config)
+        self._transaction_config = TransactionConfig.of(broker.config)
+        self.group = Service(
+            Runtime(
+                GROUP_METADATA_TOPIC,
+                factory=self._group_machine,
+                codec=GROUP_CODEC,
+                writer=self._writer,
+                scheduler=loop,
+                clock=broker.clock,
+                partitions=lambda: broker.metadata.partition_count(GROUP_METADATA_TOPIC),
+            )
+        )
+        self.transaction = TransactionCoordinator(
+            Runtime(
+                TRANSACTION_STATE_TOPIC,
+                factory=self._transaction_machine,
+                codec=TRANSACTION_CODEC,
+                writer=self._writer,
+                scheduler=loop,
+                clock=broker.clock,
+                partitions=lambda: broker.metadata.partition_count(TRANSACTION_STATE_TOPIC),
+            ),
+            self._transaction_config,
+            broker.producer_ids.next,
+        )
+        self.markers = MarkerWriter(self._writer, self.group.runtime, broker.clock)
+        self._sender = MarkerSender(self.markers, broker.metadata, broker.node_id, self.transaction.complete)
+
+    def _group_machine(self, partition: int, epoch: int, timers: Timers) -> GroupMachine:
+        return GroupMachine(
+            timers=timers,
+            clock=self._broker.clock,
+            rng=self._broker.rng,
+            view=self._view,
+            config=self._group_config,
+        )
+
+    def _transaction_machine(self, partition: int, epoch: int, timers: Timers) -> TransactionMachine:
+        return TransactionMachine(
+            coordinator_epoch=epoch,
+            clock=self._broker.clock,
+            config=self._transaction_config,
+            send_markers=lambda job: self._sender.send(job),
+        )
+
+    # -- life ------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        replicas = self._broker.replicas
+        replicas.on_leadership(self._on_leadership)
+        for partition in list(replicas.partitions()):
+            if partition.is_leader:
+                self._on_leadership(partition.tp, partition.leader_epoch)
+        self._broker.metadata.on_change(self._on_topics)
+        config = self._broker.config
+        self._every("offsets", config[keys.OFFSETS_RETENTION_CHECK_INTERVAL_MS], self._expire_offsets)
+        self._every("abort", self._transaction_config.abort_interval_ms, self._abort_timed_out)
+        self._every("expire", self._transaction_config.expire_interval_ms, self.transaction.expire_ids)
+
+    async def stop(self) -> None:
+        for handle in self._periodic.values():
+            handle.cancel()
+        for task in list(self._sweeps):
+            task.cancel()
+        await asyncio.gather(*self._sweeps, return_exceptions=True)
+        self.group.runtime.stop()
+        self.transaction.runtime.stop()
+        await self._sender.stop()
+        await self._writer.stop()
+
+    def _every(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
+        def tick() -> None:
+            action()
+            self._periodic[name] = self._loop.call_later(interval_ms / 1000, tick)
+
+        self._periodic[name] = self._loop.call_later(interval_ms / 1000, tick)
+
+    # -- what happens around us ------------------------------------------------------------------------------------
+
+    def _on_leadership(self, tp: TopicPartition, epoch: int | None) -> None:
+        runtime = self.runtime_of(tp.topic)
+        if runtime is None:
+            return
+        if epoch is None:
+            runtime.on_resigned(tp.partition)
+        else:
+            runtime.on_elected(tp.partition, epoch)
+
+    def runtime_of(self, topic: str) -> Runtime | None:
+        if topic == GROUP_METADATA_TOPIC:
+            return self.group.runtime
+        return self.transaction.runtime if topic == TRANSACTION_STATE_TOPIC else None
+
+    def _on_topics(self, changed: list[TopicImage], deleted: list[TopicImage]) -> None:
+        gone = [image.name for image in deleted]
+        if gone:
+            for shard in self.group.runtime.active_shards():
+                shard.write(lambda machine: machine.forget_topics(gone), lambda response, error: None)
+
+    # -- sweeps ----------------------------------------------------------------------------------------------------
+
+    def _expire_offsets(self) -> None:
+        for shard in self.group.runtime.active_shards():
+            shard.write(lambda machine: machine.expire_offsets(), lambda response, error: None)
+
+    def _abort_timed_out(self) -> None:
+        task = self._loop.create_task(self.transaction.abort_timed_out())
+        self._sweeps.add(task)
+        task.add_done_callback(self._sweeps.discard)

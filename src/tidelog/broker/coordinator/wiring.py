@@ -1,0 +1,98 @@
+"""The seams of the coordinators onto the broker: the log of the internal topics, and the view of all topics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from tidelog.broker.coordinator.metadata import TopicView
+from tidelog.broker.replication.partition import Partition
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.log.append import AppendOrigin
+from tidelog.records._batches import BatchRun
+
+if TYPE_CHECKING:
+    from tidelog.broker.metadata_cache import MetadataCache
+    from tidelog.broker.server import Broker
+
+Done = Callable[[ErrorCode], None]
+
+
+class ReplicaWriter:
+    """A `PartitionWriter` over the replica manager. A broker alone commits as it appends: `done` comes at once."""
+
+    def __init__(self, broker: Broker, timeout_ms: int) -> None:
+        self._broker = broker
+        self._timeout_ms = timeout_ms
+        self._waiting: set[asyncio.Task[None]] = set()
+
+    def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Done) -> None:
+        """With `epoch` NO_EPOCH: whichever leader epoch is current."""
+        replicas = self._broker.replicas
+        partition = replicas.leader_or_error(tp)
+        if isinstance(partition, ErrorCode):
+            done(partition)
+            return
+        if epoch not in (NO_EPOCH, partition.leader_epoch):
+            done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
+        try:
+            partition.require_min_isr()
+            run = BatchRun(bytearray(batch))
+            run.scan()
+            info = partition.append_checked(run, AppendOrigin.COORDINATOR)
+        except KafkaError as error:
+            done(error.code)
+            return
+        replicas.on_moved(partition)
+        required = info.last_offset + 1
+        code = partition.committed(required)
+        if code is None:
+            self._wait(partition, required, done)
+        else:
+            done(code)
+
+    def _wait(self, partition: Partition, required: int, done: Done) -> None:
+        async def wait() -> None:
+            codes = await self._broker.replicas.commit_codes({partition.tp: (partition, required)}, self._timeout_ms)
+            done(codes.get(partition.tp, ErrorCode.UNKNOWN_SERVER_ERROR))
+
+        task = asyncio.get_running_loop().create_task(wait())
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
+
+    def read_all(self, tp: TopicPartition) -> Iterator[bytes]:
+        return self._broker.replicas.read_committed_batches(tp)
+
+    def max_batch_bytes(self, tp: TopicPartition) -> int:
+        partition = self._broker.replicas.partition(tp)
+        return 1 << 20 if partition is None else partition.log.config.max_message_bytes
+
+    async def stop(self) -> None:
+        for task in list(self._waiting):
+            task.cancel()
+        await asyncio.gather(*self._waiting, return_exceptions=True)
+
+
+class CacheView:
+    """A `MetadataView` of the broker's metadata cache."""
+
+    def __init__(self, cache: MetadataCache) -> None:
+        self._cache = cache
+
+    @property
+    def version(self) -> int:
+        return self._cache.version
+
+    def topic(self, name: str) -> TopicView | None:
+        image = self._cache.topics.get(name)
+        return None if image is None else TopicView(name, image.topic_id, len(image.partitions))
+
+    def topic_by_id(self, topic_id: bytes) -> TopicView | None:
+        name = self._cache.topic_name(topic_id)
+        return None if name is None else self.topic(name)
+
+    def topic_names(self) -> Collection[str]:
+        return self._cache.topics.keys()

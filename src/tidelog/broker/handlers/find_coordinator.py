@@ -1,0 +1,63 @@
+"""FindCoordinator, versions 0 to 6: which broker has a group, a transactional id or a share partition.
+
+The internal topic is made when the first client asks for its coordinator.
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.hashing import partition_for_id
+from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+from tidelog.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+TOPICS = {GROUP: GROUP_METADATA_TOPIC, TRANSACTION: TRANSACTION_STATE_TOPIC}
+BATCH_VERSION = 4
+
+Coordinator = FindCoordinatorResponse.Coordinator
+
+
+async def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if ctx.header.api_version >= BATCH_VERSION:
+        return FindCoordinatorResponse(
+            coordinators=[await _find(ctx, request.key_type, key) for key in request.coordinator_keys]
+        )
+    found = await _find(ctx, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+    try:
+        node_id = await _leader(ctx, key_type, key)
+        endpoint = ctx.broker.metadata.brokers[node_id].endpoints.get(ctx.listener)
+        if endpoint is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    except KafkaError as error:
+        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error.code, error_message=error.message)
+    host, port = endpoint
+    return Coordinator(key=key, node_id=node_id, host=host, port=port, error_message="")
+
+
+async def _leader(ctx: RequestContext, key_type: int, key: str) -> int:
+    topic = TOPICS.get(key_type)
+    if topic is None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"coordinators of key type {key_type} are not served")
+    metadata = ctx.broker.metadata
+    count = metadata.partition_count(topic)
+    if count is None:
+        try:
+            await ctx.broker.controller.ensure_topic(topic)
+        except KafkaError as error:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error
+        count = metadata.partition_count(topic)
+    state = metadata.partition(TopicPartition(topic, partition_for_id(key, count))) if count else None
+    if state is None or state.leader not in metadata.brokers:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return state.leader

@@ -1,0 +1,67 @@
+"""ListGroups, DescribeGroups, DeleteGroups."""
+
+from __future__ import annotations
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.operations import GROUP_OPERATIONS
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.protocol.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+
+Described = DescribeGroupsResponse.DescribedGroup
+
+
+async def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    """The groups of all shards that are here; while one loads the list would be wrong."""
+    service = ctx.broker.coordinators.group
+    if service.runtime.loading:
+        return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    groups = []
+    for shard in service.runtime.active_shards():
+        groups += shard.machine.list(request.states_filter, request.types_filter)
+    return ListGroupsResponse(groups=groups)
+
+
+async def describe(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    version = ctx.header.api_version
+    groups = []
+    for group_id in request.groups:
+        described = await _describe(ctx, group_id, version)
+        if request.include_authorized_operations and not described.error_code:
+            described.authorized_operations = GROUP_OPERATIONS
+        groups.append(described)
+    return DescribeGroupsResponse(groups=groups)
+
+
+async def _describe(ctx: RequestContext, group_id: str, version: int) -> Described:
+    try:
+        described: Described = await ctx.broker.coordinators.group.read(
+            group_id, lambda machine: machine.describe(group_id, version)
+        )
+        return described
+    except KafkaError as error:
+        return Described(group_id=group_id, error_code=error.code)
+
+
+async def delete(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+    results = []
+    for group_id in request.groups_names:
+        code = ErrorCode.NONE
+        try:
+            await _delete(ctx, group_id)
+        except KafkaError as error:
+            code = error.code
+        results.append(DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=code))
+    return DeleteGroupsResponse(results=results)
+
+
+async def _delete(ctx: RequestContext, group_id: str) -> None:
+    if not group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    await ctx.broker.coordinators.group.write(group_id, lambda machine: machine.delete_group(group_id))

@@ -1,0 +1,45 @@
+"""InitProducerId, versions 0 to 5: a producer id and epoch, for idempotence or for a transactional id."""
+
+from __future__ import annotations
+
+from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from tidelog.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
+
+#: The first version that tells PRODUCER_FENCED from INVALID_PRODUCER_EPOCH.
+FENCED_VERSION = 4
+
+
+async def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
+    version = ctx.header.api_version
+    try:
+        expected = _expected(request)
+        identity = await ctx.broker.coordinators.transaction.init(
+            request.transactional_id, request.transaction_timeout_ms, expected
+        )
+    except KafkaError as error:
+        return InitProducerIdResponse(
+            error_code=fenced_code(error.code, version >= FENCED_VERSION),
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=NO_PRODUCER_EPOCH,
+        )
+    return InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.epoch)
+
+
+def fenced_code(code: ErrorCode, knows_fenced: bool) -> ErrorCode:
+    """Old clients know a fenced producer only as one with an invalid epoch."""
+    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED and not knows_fenced else code
+
+
+def _expected(request: InitProducerIdRequest) -> ProducerIdentity | None:
+    """What the producer has now (KIP-360): both or neither; the two-phase flags of version 6 are not served."""
+    has_id = request.producer_id != NO_PRODUCER_ID
+    if has_id != (request.producer_epoch != NO_PRODUCER_EPOCH):
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    if request.enable2_pc:
+        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if request.keep_prepared_txn:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    return ProducerIdentity(request.producer_id, request.producer_epoch) if has_id else None

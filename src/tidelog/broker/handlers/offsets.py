@@ -1,0 +1,299 @@
+"""OffsetCommit, OffsetFetch, OffsetDelete, TxnOffsetCommit.
+
+Topics that do not exist are answered here, partition by partition; the coordinator sees the rest. Version 0 of commit
+and fetch belongs to the days before __consumer_offsets: those offsets live in the store (`store_offsets`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidelog.broker.coordinator.group.commits import failed_commit
+from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_COMMIT_VERSION
+from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
+from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.store_offsets import commit_to_store, fetch_from_store
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
+from tidelog.common.uuids import ZERO_UUID
+from tidelog.protocol.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+
+#: The first version of commit and fetch that names topics by id.
+TOPIC_ID_VERSION = 10
+#: OffsetFetch: the first versions with an error of the whole answer, and with several groups.
+TOP_LEVEL_ERROR_VERSION = 2
+BATCH_VERSION = 8
+#: The first TxnOffsetCommit version that understands TRANSACTION_ABORTABLE.
+_ABORTABLE_VERSION = 4
+
+Group = OffsetFetchRequest.OffsetFetchRequestGroup
+GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
+Topic = OffsetFetchRequest.OffsetFetchRequestTopics
+
+
+# -- commit --------------------------------------------------------------------------------------------------------
+
+
+async def commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    version = ctx.header.api_version
+    known, unknown = _known_topics(ctx, request.topics, version)
+    if version == 0:
+        response = await commit_to_store(ctx, request.group_id, known)
+    else:
+        response = await _commit(ctx, request, known, version)
+    for topic, code in unknown:
+        response.topics += failed_commit([topic], code).topics
+    return response
+
+
+async def _commit(
+    ctx: RequestContext, request: OffsetCommitRequest, topics: list[Any], version: int
+) -> OffsetCommitResponse:
+    if not topics:
+        return OffsetCommitResponse()
+    request.topics = topics
+    try:
+        response: OffsetCommitResponse = await ctx.broker.coordinators.group.write(
+            request.group_id, lambda machine: machine.commit(request, version)
+        )
+        return response
+    except KafkaError as error:
+        return failed_commit(topics, _commit_error(error.code))
+
+
+def _commit_error(code: ErrorCode) -> ErrorCode:
+    too_large = code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+    return ErrorCode.INVALID_COMMIT_OFFSET_SIZE if too_large else code
+
+
+def _known_topics(
+    ctx: RequestContext, topics: list[Any], version: int
+) -> tuple[list[Any], list[tuple[Any, ErrorCode]]]:
+    """The topics that exist (with their names filled in), and the others with the error of each."""
+    known, unknown = [], []
+    metadata = ctx.broker.metadata
+    for topic in topics:
+        if version >= TOPIC_ID_VERSION:
+            name = metadata.topic_name(topic.topic_id)
+            if name is None:
+                unknown.append((topic, ErrorCode.UNKNOWN_TOPIC_ID))
+                continue
+            topic.name = name
+        if topic.name in metadata.topics:
+            known.append(topic)
+        else:
+            unknown.append((topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    return known, unknown
+
+
+async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    known = [topic for topic in request.topics if topic.name in ctx.broker.metadata.topics]
+    unknown = [topic for topic in request.topics if topic.name not in ctx.broker.metadata.topics]
+    response = TxnOffsetCommitResponse()
+    if known:
+        request.topics = known
+        try:
+            await _verify_transaction(ctx, request)
+            response = await ctx.broker.coordinators.group.write(
+                request.group_id, lambda machine: machine.commit_in_transaction(request)
+            )
+        except KafkaError as error:
+            response = _failed_transaction_commit(known, _transaction_commit_error(error.code, ctx.header.api_version))
+    response.topics += _failed_transaction_commit(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION).topics
+    return response
+
+
+async def _verify_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> None:
+    """The offsets partition must be part of the transaction; from version 5 on it joins by this request (KIP-890)."""
+    coordinators = ctx.broker.coordinators
+    partition = coordinators.group.runtime.partition_for(request.group_id)
+    tp = TopicPartition(GROUP_METADATA_TOPIC, partition)
+    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+    coordinators.group.runtime.active(partition)
+    try:
+        if ctx.header.api_version >= IMPLICIT_ADD_COMMIT_VERSION:
+            await coordinators.transaction.add_partitions(
+                request.transactional_id, producer, (tp,), version=EPOCH_BUMP_VERSION
+            )
+            return
+        verified = await coordinators.transaction.verify_partitions(request.transactional_id, producer, (tp,))
+    except KafkaError as error:
+        if error.code is ErrorCode.PRODUCER_FENCED:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH) from error
+        raise
+    if verified[tp] is not ErrorCode.NONE:
+        raise KafkaError(verified[tp])
+
+
+def _transaction_commit_error(code: ErrorCode, version: int) -> ErrorCode:
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_VERSION:
+        return ErrorCode.INVALID_TXN_STATE
+    if version < 3 and code in (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID):
+        return ErrorCode.INVALID_TXN_STATE  # before KIP-447 there was no group in this request
+    return _commit_error(code)
+
+
+def _failed_transaction_commit(topics: list[Any], code: ErrorCode) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition(
+                        partition_index=entry.partition_index, error_code=code
+                    )
+                    for entry in topic.partitions
+                ],
+            )
+            for topic in topics
+        ]
+    )
+
+
+# -- fetch ---------------------------------------------------------------------------------------------------------
+
+
+async def fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    version = ctx.header.api_version
+    if version == 0:
+        return await fetch_from_store(ctx, request)
+    if version < BATCH_VERSION:
+        return await _fetch_one_group(ctx, request, version)
+    groups = []
+    for group in request.groups:
+        missing = _resolve_ids(ctx, group) if version >= TOPIC_ID_VERSION else []
+        answer = await _fetch_group(ctx, group, request.require_stable)
+        if version >= TOPIC_ID_VERSION and not answer.error_code:
+            _answer_ids(ctx, answer, missing)
+        groups.append(answer)
+    return OffsetFetchResponse(groups=groups)
+
+
+async def _fetch_group(ctx: RequestContext, group: Group, require_stable: bool) -> GroupAnswer:
+    try:
+        answer: GroupAnswer = await ctx.broker.coordinators.group.read(
+            group.group_id, lambda machine: machine.fetch(group, require_stable)
+        )
+        return answer
+    except KafkaError as error:
+        return GroupAnswer(group_id=group.group_id, error_code=error.code)
+
+
+async def _fetch_one_group(ctx: RequestContext, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
+    """Before version 8 a request had one group, and errors in other places."""
+    topics = None
+    if request.topics is not None:
+        topics = [Topic(name=topic.name, partition_indexes=topic.partition_indexes) for topic in request.topics]
+    group = Group(group_id=request.group_id, topics=topics)
+    answer = await _fetch_group(ctx, group, request.require_stable)
+    if answer.error_code:
+        return _failed_fetch(topics or [], ErrorCode(answer.error_code), version)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponse.OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponse.OffsetFetchResponsePartition(
+                        partition_index=entry.partition_index,
+                        committed_offset=entry.committed_offset,
+                        committed_leader_epoch=entry.committed_leader_epoch,
+                        metadata=entry.metadata,
+                        error_code=entry.error_code,
+                    )
+                    for entry in topic.partitions
+                ],
+            )
+            for topic in answer.topics
+        ]
+    )
+
+
+def _failed_fetch(topics: list[Topic], code: ErrorCode, version: int) -> OffsetFetchResponse:
+    if version >= TOP_LEVEL_ERROR_VERSION:
+        return OffsetFetchResponse(error_code=code)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponse.OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponse.OffsetFetchResponsePartition(
+                        partition_index=index, committed_offset=-1, metadata="", error_code=code
+                    )
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in topics
+        ]
+    )
+
+
+def _resolve_ids(ctx: RequestContext, group: Group) -> list[Topic]:
+    """Fill in the names of topics given by id; returns those that nobody knows."""
+    if group.topics is None:
+        return []
+    for topic in group.topics:
+        topic.name = ctx.broker.metadata.topic_name(topic.topic_id) or ""
+    missing = [topic for topic in group.topics if not topic.name]
+    group.topics = [topic for topic in group.topics if topic.name]
+    return missing
+
+
+def _answer_ids(ctx: RequestContext, answer: GroupAnswer, missing: list[Topic]) -> None:
+    """Topics go by id in this version: one that was deleted since has none, and is left out."""
+    for topic in answer.topics:
+        if topic.topic_id == ZERO_UUID:
+            topic.topic_id = ctx.broker.metadata.topic_id(topic.name)
+    answer.topics = [topic for topic in answer.topics if topic.topic_id != ZERO_UUID]
+    for unknown in missing:
+        answer.topics.append(
+            OffsetFetchResponse.OffsetFetchResponseTopics(
+                topic_id=unknown.topic_id,
+                partitions=[
+                    OffsetFetchResponse.OffsetFetchResponsePartitions(
+                        partition_index=index,
+                        committed_offset=-1,
+                        metadata="",
+                        error_code=ErrorCode.UNKNOWN_TOPIC_ID,
+                    )
+                    for index in unknown.partition_indexes
+                ],
+            )
+        )
+
+
+# -- delete --------------------------------------------------------------------------------------------------------
+
+
+async def delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+    known = [topic for topic in request.topics if topic.name in ctx.broker.metadata.topics]
+    unknown = [topic for topic in request.topics if topic.name not in ctx.broker.metadata.topics]
+    request.topics = known
+    try:
+        response: OffsetDeleteResponse = await ctx.broker.coordinators.group.write(
+            request.group_id, lambda machine: machine.delete_offsets(request)
+        )
+    except KafkaError as error:
+        return OffsetDeleteResponse(error_code=error.code)
+    for topic in unknown:
+        response.topics.append(
+            OffsetDeleteResponse.OffsetDeleteResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetDeleteResponse.OffsetDeleteResponsePartition(
+                        partition_index=entry.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    )
+                    for entry in topic.partitions
+                ],
+            )
+        )
+    return response
