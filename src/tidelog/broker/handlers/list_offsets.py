@@ -43,6 +43,7 @@ SINCE = {
 }
 CONSUMER = -1
 READ_COMMITTED = 1
+LEADER_EPOCH_SINCE = 4
 OFFSET_NOT_AVAILABLE_SINCE = 5
 NOTHING = TimestampOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
@@ -86,7 +87,9 @@ def _answer(
             answer.old_style_offsets = _segment_starts(partition, asked, request.replica_id)
         else:
             found = offset_for(partition, asked.timestamp, request.replica_id, request.isolation_level)
-            answer.timestamp, answer.offset, answer.leader_epoch = found
+            answer.timestamp, answer.offset = found.timestamp, found.offset
+            if version >= LEADER_EPOCH_SINCE:
+                answer.leader_epoch = found.leader_epoch
     except KafkaError as error:
         late = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and version < OFFSET_NOT_AVAILABLE_SINCE
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if late else error.code

@@ -64,7 +64,7 @@ cdef class RequestSink(FrameSink):
     cdef dict by_id
     cdef bint scheduled
     cdef bint flushing
-    cdef readonly bint hot
+    cdef public bint hot
     cdef readonly Py_ssize_t hot_requests
     cdef readonly Py_ssize_t groups_made
 

@@ -336,7 +336,7 @@ cdef class RequestSink(FrameSink):
         cdef Py_ssize_t index
         for index in range(run.count):
             try:
-                info = lane.partition.append_client(run.take(index, index + 1))
+                info = lane.partition.append_client(bytearray(run.view(index)))
             except KafkaError as error:
                 self.fail(group, <int32_t>index, error)
             else:

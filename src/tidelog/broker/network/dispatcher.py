@@ -137,7 +137,12 @@ class Dispatcher:
             version = header.api_version
             if header.api_key == ApiKey.API_VERSIONS and getattr(response, "error_code", False):
                 version = 0
-            parts = encode_response_parts(header.api_key, version, header.correlation_id, response)
+            try:
+                parts = encode_response_parts(header.api_key, version, header.correlation_id, response)
+            except Exception:
+                logger.exception("the answer to %s could not be encoded", ApiKey(header.api_key).name)
+                connection.close()
+                return
         if connection.busy:
             connection.finish(parts)
         elif parts is not None:

@@ -219,6 +219,8 @@ class ReplicaManager:
         moved = partition.on_follower_fetch(node, offset, log_start_offset, self._clock.monotonic())
         if moved:
             self.on_moved(partition)
+        elif self._broker.purgatories.delete_records:
+            self._broker.purgatories.delete_records.check(partition.tp)
         return moved
 
     # -- for the broker's own writers and readers --------------------------------------------------------------------

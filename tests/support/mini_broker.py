@@ -1,0 +1,85 @@
+"""A broker with nothing but its data plane: logs, replicas, purgatories and sockets; topics are made by hand.
+
+What needs the controller, the store or the coordinators is tested with the whole broker instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
+from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.network.server import SocketServer
+from tidelog.broker.purgatory.purgatories import Purgatories
+from tidelog.broker.replication.replica_manager import ReplicaManager
+from tidelog.broker.topic_configs import TopicConfigs
+from tidelog.common.clock import SYSTEM_CLOCK
+from tidelog.common.rng import seeded_rng
+from tidelog.log.manager import LogManager
+
+NODE = 1
+
+
+class MiniBroker:
+    def __init__(self, path: Path, settings: Mapping[str, str] | None = None, clock: Any = SYSTEM_CLOCK) -> None:
+        self.node_id = NODE
+        self.clock = clock
+        self.rng = seeded_rng(7)
+        self.config = BrokerConfig(
+            {"log.dirs": str(path), "listeners": "PLAINTEXT://127.0.0.1:0", "node.id": str(NODE), **(settings or {})}
+        )
+        self.configs = TopicConfigs(self.config)
+        self.metadata = MetadataCache()
+        self.log_manager = LogManager([path], clock=clock, rng=self.rng)
+        self.coordinators = None
+        self.host, self.port = "127.0.0.1", 0
+
+    async def start(self) -> None:
+        self.log_manager.open()
+        self.log_manager.load(self.configs.log_config)
+        self.purgatories = Purgatories(self.clock, asyncio.get_running_loop())
+        self.replicas = ReplicaManager(self)  # type: ignore[arg-type]  # the parts of a Broker that it uses
+        self.network = SocketServer(self)  # type: ignore[arg-type]  # as above
+        ((_, self.host, self.port),) = await self.network.start()
+        self.metadata.set_brokers([BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})], NODE)
+
+    async def stop(self) -> None:
+        await self.network.stop()
+        self.purgatories.stop()
+        self.replicas.shutdown()
+        self.log_manager.shutdown()
+
+    async def __aenter__(self) -> MiniBroker:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop()
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        config: Mapping[str, str] | None = None,
+        *,
+        leader: int = NODE,
+        leader_epoch: int = 0,
+        isr: tuple[int, ...] = (NODE,),
+        replicas: tuple[int, ...] = (NODE,),
+    ) -> bytes:
+        """Make (or change) a topic; returns its id."""
+        known = self.metadata.topic_id(name)
+        topic_id = known if any(known) else os.urandom(16)
+        self.configs.set(name, dict(config or {}))
+        states = [
+            PartitionState(name, index, topic_id, leader, leader_epoch, isr, replicas) for index in range(partitions)
+        ]
+        self.metadata.apply([TopicImage(name, topic_id, states, False)])
+        failures = self.replicas.apply_leader_and_isr(states)
+        assert not failures
+        return topic_id
