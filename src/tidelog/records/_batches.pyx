@@ -559,7 +559,9 @@ cdef object batch_fault(BatchRun run, Py_ssize_t index, int fault, Walk* walk, b
 
 
 def fault_text(int fault, int32_t index, int64_t expected, int64_t found):
-    """A walk's fault in words."""
+    """A walk's fault in words. What is wrong within a record comes with the record's length and the bytes there are."""
+    if fault < BAD_DELTA:
+        return f"record {index}: {_FAULTS[fault]} (its length says {found}, {expected} bytes are left)"
     return f"record {index}: {_FAULTS[fault]} (expected {expected}, found {found})"
 
 

@@ -21,6 +21,7 @@ cdef extern from "_wire.h":
     void store_16(uint8_t* p, int16_t v) nogil
     void store_32(uint8_t* p, uint32_t v) nogil
     void store_64(uint8_t* p, int64_t v) nogil
+    int WRITE_SLACK
     uint8_t* write_varlong(uint8_t* p, int64_t value) nogil
     int size_of_varlong(int64_t value) nogil
 
@@ -153,7 +154,7 @@ cdef class BatchWriter:
         since = <int64_t>(<unsigned long long>timestamp - <unsigned long long>self.base_timestamp)
         length = (1 + size_of_varlong(since) + size_of_varlong(delta) + size_of_bytes(key) + size_of_bytes(value)
                   + size_of_varlong(headers_count) + extra)
-        p = self.room(length + 5)
+        p = self.room(length + 5 + WRITE_SLACK)
         p = write_varlong(p, length)
         p[0] = 0
         p = write_varlong(p + 1, since)

@@ -11,12 +11,14 @@
 
 #define COPY_SLACK 32
 
+typedef uint64_t Lane __attribute__((vector_size(16), aligned(1), may_alias));
+
 static inline void copy_bytes(uint8_t *to, const uint8_t *from, int32_t length, const uint8_t *end) {
     if (length <= 256 && end - from >= length + COPY_SLACK) {
         for (int32_t done = 0; done < length; done += COPY_SLACK) {
-            uint64_t words[4];
-            memcpy(words, from + done, COPY_SLACK);
-            memcpy(to + done, words, COPY_SLACK);
+            Lane low = *(const Lane *)(from + done), high = *(const Lane *)(from + done + 16);
+            *(Lane *)(to + done) = low;
+            *(Lane *)(to + done + 16) = high;
         }
     } else {
         memcpy(to, from, (size_t)length);

@@ -113,10 +113,23 @@ static inline const uint8_t *read_varlong_wide(const uint8_t *p, int64_t *out) {
     return p;
 }
 
+/* Writers may touch up to WRITE_SLACK bytes after the number. */
+#define WRITE_SLACK 8
+
 static inline uint8_t *write_unsigned(uint8_t *p, uint64_t value) {
     if (WIRE_LIKELY(value < 0x80)) {
         *p = (uint8_t)value;
         return p + 1;
+    }
+    if (WIRE_LIKELY(value < 0x4000)) {
+        uint16_t two = (uint16_t)((value & 0x7F) | 0x80 | value >> 7 << 8);
+        memcpy(p, &two, 2);
+        return p + 2;
+    }
+    if (WIRE_LIKELY(value < 0x200000)) {
+        uint32_t three = (uint32_t)((value & 0x7F) | 0x8080 | (value & 0x3F80) << 1 | value >> 14 << 16);
+        memcpy(p, &three, 4);
+        return p + 3;
     }
     while (value > 0x7F) {
         *p++ = (uint8_t)(value | 0x80);
@@ -129,7 +142,7 @@ static inline uint8_t *write_unsigned(uint8_t *p, uint64_t value) {
 static inline uint8_t *write_varlong(uint8_t *p, int64_t value) { return write_unsigned(p, zigzag_64(value)); }
 
 static inline int size_of_unsigned(uint64_t value) {
-    return (70 - __builtin_clzll(value | 1)) / 7;  /* bits of the value, rounded up to groups of seven */
+    return ((63 - __builtin_clzll(value | 1)) * 9 + 73) >> 6;  /* its bits divided by seven, rounded up, without dividing */
 }
 
 static inline int size_of_varlong(int64_t value) { return size_of_unsigned(zigzag_64(value)); }

@@ -39,6 +39,7 @@ SNAPPY_RATIO = 32
 GZIP_WINDOW = 31  # zlib's number for "a gzip header, the largest window"
 LZ4_DEFAULT_LEVEL = 9  # Kafka's number for the fast compressor; any other level asks for the slow one
 ZSTD_DEFAULT_LEVEL = 3
+ZSTD_WINDOW = 8 << 20  # what every decoder must take, however little the frame holds
 CHUNK = 64 * 1024
 
 
@@ -164,7 +165,7 @@ def _zstd(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _unzstd(data: memoryview, limit: int, magic: int) -> bytes:
-    context = zstandard.ZstdDecompressor(max_window_size=max(limit, 1024))
+    context = zstandard.ZstdDecompressor(max_window_size=max(limit, ZSTD_WINDOW))
     parts: list[bytes] = []
     room = limit
     chunk = max(CHUNK, len(data) * 8)
