@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from support.logs import LogBench, run_of
-
 from tidelog.log.config import LogConfig
 from tidelog.records.batch import iter_batches
 
