@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol._catalog import APIS
@@ -107,8 +106,7 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92
 
 
-@dataclass(frozen=True, slots=True)
-class ApiSpec:
+class ApiSpec(NamedTuple):
     """One row of the table. `flexible_from` is -1 when no version is flexible."""
 
     key: ApiKey

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tidelog.common.errors import ProtocolError
 from tidelog.common.varint import VarintError, decode_unsigned, encode_unsigned
@@ -58,8 +57,7 @@ def _short(data: Buffer, what: str) -> int:
     return int(_SHORT.unpack_from(data)[0])
 
 
-@dataclass(frozen=True)
-class InternalTopic:
+class InternalTopic(NamedTuple):
     """The record types of an internal topic: type → names of the key's and of the value's message."""
 
     name: str

@@ -6,7 +6,7 @@ file appear here. The types are in `messages.pyi`, which `tools/render_messages.
 
 from __future__ import annotations
 
-import pkgutil
+import os
 from typing import Any
 
 from tidelog.protocol._catalog import MESSAGE_FILES
@@ -20,8 +20,7 @@ def __getattr__(name: str) -> Any:
     path = MESSAGE_FILES.get(name)
     if path is None:
         raise AttributeError(f"module {__name__!r} has no message {name!r}")
-    data = pkgutil.get_data("tidelog.protocol", f"schemas/{path}")
-    assert data is not None, path
+    data = __spec__.loader.get_data(os.path.join(os.path.dirname(__file__), "schemas", path))  # also from a zip file
     for schema in parse(data.decode(), path).messages:
         globals().setdefault(schema.name, message_class(schema, __name__))  # two threads may race: the first wins
     return globals()[name]

@@ -8,7 +8,7 @@ messages is asked for.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidelog.protocol.schema import (
     FIXED,
@@ -40,8 +40,7 @@ class SchemaError(ValueError):
     """A schema file breaks the language's rules."""
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(NamedTuple):
     number: int
     indent: int
     text: str

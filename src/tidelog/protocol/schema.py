@@ -14,7 +14,7 @@ Invariants that the parser establishes and the compilers rely on:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 # name → (struct format, size in bytes) of the types that always take the same space
 FIXED = {
@@ -32,14 +32,13 @@ VARIABLE = ("string", "bytes", "records")
 NO_UUID = bytes(16)
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(NamedTuple):
     """An inclusive range; empty when `first > last`."""
 
     first: int
     last: int
 
-    def __contains__(self, version: int) -> bool:
+    def __contains__(self, version: int) -> bool:  # type: ignore[override]  # a range of numbers, not a pair
         return self.first <= version <= self.last
 
     def __bool__(self) -> bool:
@@ -55,23 +54,26 @@ class Versions:
 NO_VERSIONS = Versions(0, -1)
 
 
-@dataclass(slots=True)
 class Struct:
-    name: str
-    fields: list[Field] = field(default_factory=list)
+    """A name and its fields, in the order in which they are written."""
+
+    __slots__ = ("fields", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.fields: list[Field] = []
 
 
-@dataclass(slots=True)
-class Field:
+class Field(NamedTuple):
     name: str
     type: str  # one of FIXED, VARIABLE, or a struct's name; the element's type when `array`
     array: bool
     versions: Versions
     nullable: Versions
-    default: object  # the Python value; `REQUIRED_DEFAULT` markers do not exist: every field has one
-    tag: int | None = None
-    ignorable: bool = False
-    struct: Struct | None = None
+    default: object  # the Python value; () stands for a new list, a struct's name for a new struct
+    tag: int | None
+    ignorable: bool
+    struct: Struct | None
 
     @property
     def fresh_default(self) -> str | None:
@@ -83,8 +85,7 @@ class Field:
         return f"{self.struct.name}()" if self.struct else None
 
 
-@dataclass(slots=True)
-class MessageSchema:
+class MessageSchema(NamedTuple):
     name: str
     versions: Versions
     flexible: Versions
@@ -93,8 +94,7 @@ class MessageSchema:
     kind: str  # "request", "response" or "data"
 
 
-@dataclass(slots=True)
-class Api:
+class Api(NamedTuple):
     """The head of a schema file of an API."""
 
     key: int
@@ -105,8 +105,7 @@ class Api:
     latest_stable: int
 
 
-@dataclass(slots=True)
-class SchemaFile:
+class SchemaFile(NamedTuple):
     path: str
     api: Api | None
     messages: list[MessageSchema]

@@ -28,7 +28,14 @@ from tidelog.protocol.headers import (
     encode_response,
     encode_response_parts,
 )
-from tidelog.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, FetchResponse, MetadataRequest
+from tidelog.protocol.messages import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -101,6 +108,19 @@ def test_request_frames(version: int) -> None:
     header, body = decode_request_header(frame, 4)
     assert header == RequestHeader(3, version, 5, "client")
     assert MetadataRequest.decode(frame, version, body) == MetadataRequest.decode(request.encode(version), version)
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_the_example_of_the_format_page(version: int) -> None:
+    """docs/formats/wire.md works these out by hand."""
+    request = HeartbeatRequest(group_id="g1", generation_id=7, member_id="m-1")
+    expected = {
+        3: "0000001c 000c0003 00000005 0003636c69 00026731 00000007 00036d2d31 ffff",
+        4: "0000001b 000c0004 00000005 0003636c69 00 036731 00000007 046d2d31 00 00",
+    }
+    assert encode_request(ApiKey.HEARTBEAT, version, 5, "cli", request) == bytes.fromhex(expected[version])
+    answer = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+    assert encode_response(ApiKey.HEARTBEAT, 4, 5, answer) == bytes.fromhex("0000000c 00000005 00 00000000 001b 00")
 
 
 def test_header_tags_are_skipped() -> None:
