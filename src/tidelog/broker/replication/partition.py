@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tidelog.broker.controller.images import PartitionState
 from tidelog.broker.replication.isr import FollowerState, high_watermark
 from tidelog.common.clock import Clock
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
@@ -79,6 +79,7 @@ class Partition:
         "log",
         "node_id",
         "offline",
+        "on_disk_failure",
         "partition_epoch",
         "pending_isr",
         "replicas",
@@ -88,12 +89,21 @@ class Partition:
         "watchers",
     )
 
-    def __init__(self, tp: TopicPartition, topic_id: bytes, log: PartitionLog, node_id: int, clock: Clock) -> None:
+    def __init__(
+        self,
+        tp: TopicPartition,
+        topic_id: bytes,
+        log: PartitionLog,
+        node_id: int,
+        clock: Clock,
+        on_disk_failure: Callable[[Partition, StorageError], None],
+    ) -> None:
         self.tp = tp
         self.topic_id = topic_id
         self.log = log
         self.node_id = node_id
         self._clock = clock
+        self.on_disk_failure = on_disk_failure
         self.leader = -1
         self.leader_epoch = NO_EPOCH
         self.leader_epoch_start = 0
@@ -201,7 +211,11 @@ class Partition:
         """Write batches that passed `prepare` (or the same checks); advances the high watermark where it can."""
         if not self.is_leader or self.offline:
             raise KafkaError(self.check_leader())
-        info = self.log.append_as_leader(run, self.leader_epoch, origin=origin, verification=verification)
+        try:
+            info = self.log.append_as_leader(run, self.leader_epoch, origin=origin, verification=verification)
+        except StorageError as error:
+            self.on_disk_failure(self, error)
+            raise
         if self._alone:
             self.log.advance_high_watermark(self.log.log_end_offset)
         else:

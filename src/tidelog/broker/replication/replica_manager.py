@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
@@ -17,10 +16,11 @@ from tidelog.broker.controller.images import PartitionState
 from tidelog.broker.replication.fetch_sessions import FetchSessionCache
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import DelayedProduce
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
+from tidelog.log.log_dir import LogDir
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
@@ -45,6 +45,7 @@ class ReplicaManager:
         self._offline: set[TopicPartition] = set()
         self._leadership: list[LeadershipCallback] = []
         self._changes: list[Callable[[], None]] = []
+        broker.log_manager.on_dir_failure(self._on_dir_failure)
 
     # -- looking up --------------------------------------------------------------------------------------------------
 
@@ -109,7 +110,7 @@ class ReplicaManager:
             log = manager.get(tp)
             if log is None:
                 log = manager.create(tp, self._broker.configs.log_config(tp.topic), state.topic_id)
-            partition = Partition(tp, state.topic_id, log, self.node_id, self._clock)
+            partition = Partition(tp, state.topic_id, log, self.node_id, self._clock, self._on_disk_failure)
             self._partitions[tp] = partition
             self._topics.setdefault(tp.topic, {})[tp.partition] = partition
             self._names[state.topic_id] = tp.topic
@@ -152,14 +153,20 @@ class ReplicaManager:
             partition.update_config(config)
         self._changed()
 
-    def fail_dir(self, path: Path) -> None:
-        """A log directory failed: its partitions answer KAFKA_STORAGE_ERROR."""
-        for partition in list(self._partitions.values()):
-            if partition.log.dir.parent == path:
-                self._forget(partition.tp)
+    def _on_disk_failure(self, partition: Partition, error: StorageError) -> None:
+        """An append failed: its log directory goes offline, and the log manager calls `_on_dir_failure`."""
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else OSError(str(error))
+        manager = self._broker.log_manager
+        manager.fail_dir(manager.dir_of(partition.log), cause)
+
+    def _on_dir_failure(self, directory: LogDir, tps: Iterable[TopicPartition]) -> None:
+        """A log directory is offline: its partitions answer KAFKA_STORAGE_ERROR."""
+        for tp in tps:
+            partition = self._forget(tp)
+            if partition is not None:
                 partition.offline = True
-                self._offline.add(partition.tp)
-                self._wake(partition.tp)
+                self._wake(tp)
+            self._offline.add(tp)
         self._changed()
 
     def shutdown(self) -> None:
