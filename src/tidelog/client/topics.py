@@ -1,4 +1,4 @@
-"""Topics made and unmade, through the controller, with retries."""
+"""Topics made, widened, emptied and unmade, with retries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Any
 
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.protocol.messages import CreateTopicsRequest, DeleteTopicsRequest
+from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteRecordsRequest,
+    DeleteTopicsRequest,
+)
 
 
 async def create_topic(
@@ -63,3 +69,38 @@ async def _outcome(cluster: ClusterClient, request: Any, field: str, *, highest:
     if outcome.error_code == ErrorCode.NOT_CONTROLLER:
         cluster.metadata.controller = -1
     return outcome
+
+
+async def delete_records(cluster: ClusterClient, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Remove everything before these offsets; the partitions' new log start offsets."""
+    starts: dict[TopicPartition, int] = {}
+    for tp, offset in before.items():
+        entry = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=tp.partition, offset=offset)
+        topic = DeleteRecordsRequest.DeleteRecordsTopic(name=tp.topic, partitions=[entry])
+        request = DeleteRecordsRequest(topics=[topic], timeout_ms=30_000)
+
+        async def delete(tp: TopicPartition = tp, request: DeleteRecordsRequest = request) -> int:
+            leader = await cluster.leader(tp)
+            response = await (await cluster.node(leader.id)).send(request)
+            outcome = response.topics[0].partitions[0]
+            if outcome.error_code:
+                cluster.metadata.mark_stale([tp.topic])
+                raise KafkaError(outcome.error_code, f"deleting records of {tp}")
+            return int(outcome.low_watermark)
+
+        starts[tp] = await cluster.retry(delete)
+    return starts
+
+
+async def create_partitions(cluster: ClusterClient, name: str, count: int) -> None:
+    """Give the topic more partitions, `count` in all."""
+    topic = CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count, assignments=None)
+    request = CreatePartitionsRequest(topics=[topic], timeout_ms=30_000)
+
+    async def create() -> None:
+        outcome = await _outcome(cluster, request, "results")
+        if outcome.error_code:
+            raise KafkaError(outcome.error_code, outcome.error_message)
+
+    await cluster.retry(create)
+    cluster.metadata.mark_stale([name])

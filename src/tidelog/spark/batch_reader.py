@@ -83,7 +83,9 @@ class FilteringBatchReader(BatchReader):
 
 
 def read_task(options: SourceOptions, partition: InputPartition, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """What one task yields."""
+    """What one task yields. When there are no partitions, Spark runs one task on a partition of nothing."""
+    if partition.value is None:
+        return iter(())
     prepare_worker()
     if isinstance(partition, RangePartition):
         from tidelog.spark.wire_scan import scan

@@ -22,13 +22,13 @@ class Partition:
         self.failures = failures
         self.calls = 0
 
-    async def write(self, tp: TP, data: bytes) -> int:
+    async def write(self, tp: TP, data: memoryview) -> int:
         call, self.calls = self.calls, self.calls + 1
         await asyncio.sleep(0)
         failure = self.failures.get(call)
         if failure == "before":
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        number = int(data)
+        number = int(bytes(data))
         if number < len(self.log):
             return number  # a duplicate: answered as if it were new
         if number > len(self.log):
@@ -52,7 +52,7 @@ def run(partition: Partition, count: int, *, window: int = 5) -> list[KafkaError
             failed=errors.append,
         )
         for number in range(count):
-            lane.add(Batch(str(number).encode(), 1, SYSTEM_CLOCK.monotonic() + 60))
+            lane.add(Batch(memoryview(str(number).encode()), 1, SYSTEM_CLOCK.monotonic() + 60))
         await lane.flushed()
         if not errors:
             assert lane.records_written == count
@@ -72,8 +72,8 @@ def test_every_batch_is_written_once_and_in_order(failures: dict[int, str], wind
 
 def test_an_error_that_no_retry_cures_is_told_and_stops_the_lane() -> None:
     class Fenced(Partition):
-        async def write(self, tp: TP, data: bytes) -> int:
-            if int(data) == 3:
+        async def write(self, tp: TP, data: memoryview) -> int:
+            if int(bytes(data)) == 3:
                 raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
             return await super().write(tp, data)
 
@@ -95,7 +95,7 @@ def test_a_batch_that_is_too_old_is_given_up() -> None:
             wait_before_retry=lambda attempt: 0.01,
             failed=errors.append,
         )
-        lane.add(Batch(b"0", 1, SYSTEM_CLOCK.monotonic() + 0.05))
+        lane.add(Batch(memoryview(b"0"), 1, SYSTEM_CLOCK.monotonic() + 0.05))
         await lane.flushed()
         assert [error.code for error in errors] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
         assert 1 < partition.calls < 100

@@ -225,7 +225,7 @@ class ArrowProducer:
             await fullest.flushed()
             self._check()
 
-    async def _produce(self, tp: TopicPartition, data: bytes) -> int:
+    async def _produce(self, tp: TopicPartition, data: memoryview) -> int:
         """One Produce of one batch; its base offset."""
         try:
             leader = await self._cluster.leader(tp)

@@ -19,12 +19,12 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_OFFSET, TopicPartition
 
 #: Writes one batch and returns its base offset; raises KafkaError.
-Write = Callable[[TopicPartition, bytes], Coroutine[Any, Any, int]]
+Write = Callable[[TopicPartition, memoryview], Coroutine[Any, Any, int]]
 
 
 @dataclass
 class Batch:
-    data: bytes
+    data: memoryview
     records: int
     deadline: float
 

@@ -1,0 +1,126 @@
+"""What the Spark tests share: a broker with topics, rows in and out, and streaming runs to their end."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from tidelog.client import topics
+from tidelog.client.blocking import Driver
+from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.common.types import TopicPartition
+
+T = TypeVar("T")
+
+
+class Lab:
+    """A Spark session and a broker under test, with short names for what tests do all the time."""
+
+    def __init__(self, spark: SparkSession, address: str, data: Path, name: str) -> None:
+        self.spark, self.address, self.data = spark, address, data
+        self._name, self._numbers = name, itertools.count()
+
+    def ask(self, operation: Callable[[ClusterClient], Any], **settings: str) -> Any:
+        with Driver({"bootstrap.servers": self.address, **settings}) as driver:
+            return driver.run(operation(driver.cluster))
+
+    def topic(self, partitions: int = 1, **config: str) -> str:
+        """A new topic's name. Records may be as old as a test likes."""
+        name = f"{self._name}-{next(self._numbers)}"
+        entries = {"retention.ms": "-1", **{key.replace("_", "."): value for key, value in config.items()}}
+        self.ask(lambda cluster: topics.create_topic(cluster, name, partitions, config=entries))
+        return name
+
+    def produce(
+        self,
+        topic: str,
+        values: Iterable[str],
+        *,
+        partition: int | None = None,
+        keyed: bool = True,
+        timestamps: list[int] | None = None,
+        headers: Any = None,
+        transactional_id: str | None = None,
+        commit: bool = True,
+        **settings: str,
+    ) -> None:
+        """Write values, keyed by themselves; in a transaction if it has an id."""
+        rows = list(values)
+        column = pa.array([row.encode() for row in rows], pa.binary())
+        with Driver({"bootstrap.servers": self.address, **settings}) as driver:
+            producer = ArrowProducer(driver.cluster, transactional_id=transactional_id)
+            driver.run(producer.init())
+            if transactional_id is not None:
+                producer.begin()
+            driver.run(
+                producer.send(
+                    topic,
+                    value=column,
+                    key=column if keyed else None,
+                    timestamp=None if timestamps is None else pa.array(timestamps, pa.int64()),
+                    headers=headers,
+                    partition=None if partition is None else pa.array([partition] * len(rows), pa.int32()),
+                )
+            )
+            driver.run(producer.flush())
+            if transactional_id is not None:
+                driver.run(producer.commit() if commit else producer.abort())
+
+    def read(self, topic: str | None = None, **options: str) -> DataFrame:
+        return self._source(self.spark.read, topic, options).load()
+
+    def stream(self, topic: str | None = None, **options: str) -> DataFrame:
+        return self._source(self.spark.readStream, topic, options).load()
+
+    def segments(self, topic: str, **options: str) -> DataFrame:
+        reader = self.spark.read.format("tidelog").option("mode", "segments").option("subscribe", topic)
+        return reader.options(**options).load(str(self.data))
+
+    def _source(self, reader: Any, topic: str | None, options: dict[str, str]) -> Any:
+        reader = reader.format("tidelog").option("kafka.bootstrap.servers", self.address).options(**options)
+        return reader if topic is None else reader.option("subscribe", topic)
+
+    def committed(self, topic: str) -> list[str]:
+        """The values that a reader of committed records sees, in order of partition and offset."""
+        frame = self.read(topic, **{"kafka.isolation.level": "read_committed"})
+        return [row.v for row in frame.orderBy("partition", "offset").selectExpr("cast(value as string) v").collect()]
+
+    def sink(self, frame: DataFrame, checkpoint: Path, *, form: str = "tidelog", **options: str) -> StreamingQuery:
+        """Run a stream to the end of what is there now; the query, for its progress."""
+        writer = frame.writeStream.format(form).option("checkpointLocation", str(checkpoint))
+        writer = writer.option("kafka.bootstrap.servers", self.address).options(**options)
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return query
+
+    def into(self, frame: DataFrame, rows: list[Any], checkpoint: Path, **trigger: Any) -> StreamingQuery:
+        """Run a stream to its end and keep what each batch held: rows gets (batch id, values in order)."""
+
+        def take(batch: DataFrame, number: int) -> None:
+            ordered = batch.orderBy("topic", "partition", "offset").selectExpr("cast(value as string) v")
+            rows.append((number, [row.v for row in ordered.collect()]))
+
+        query = (
+            frame.writeStream.foreachBatch(take)
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(**(trigger or {"availableNow": True}))
+            .start()
+        )
+        if not trigger or "processingTime" not in trigger:
+            query.awaitTermination()
+        return query
+
+    def partitions_of(self, topic: str, count: int) -> list[TopicPartition]:
+        return [TopicPartition(topic, number) for number in range(count)]
+
+
+def values(frame: DataFrame) -> list[str]:
+    """The values as text, sorted."""
+    return sorted(row.v for row in frame.selectExpr("cast(value as string) v").collect())
