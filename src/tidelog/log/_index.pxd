@@ -1,6 +1,5 @@
 """The sparse indexes, for compiled callers; `_index.pyx` explains them."""
 
-from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tidelog.log._handles cimport Handle
@@ -13,7 +12,7 @@ cdef class SparseIndex(Handle):
     cdef readonly str suffix
     cdef readonly str kind
     cdef object mapped
-    cdef Py_buffer view
+    cdef object window           # a memoryview of the map: its buffer is what `data` points to
     cdef uint8_t* data
     cdef int64_t length          # of the map
     cdef int32_t width           # of an entry
@@ -21,6 +20,7 @@ cdef class SparseIndex(Handle):
     cdef int64_t count           # entries in use; -1 while not known (never opened)
 
     cdef int attach(self, object mapped) except -1
+    cdef int detach(self) except -1
     cdef int known(self) except -1
     cdef int ready(self) except -1
     cdef int room(self) except -1

@@ -16,7 +16,7 @@ A closed map is opened on demand (`Handle`): every entry point calls `ready()` a
 the interpreter lock held, so that no other thread can close the map meanwhile.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.memoryview cimport PyMemoryView_GET_BUFFER
 from libc.stdint cimport INT32_MAX, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -73,10 +73,6 @@ cdef class SparseIndex(Handle):
         self.suffix = suffix
         self.count = -1
 
-    def __dealloc__(self):
-        if self.data != NULL:
-            PyBuffer_Release(&self.view)
-
     @property
     def path(self):
         return self.home.file(file_name(self.base_offset, self.kind, self.suffix))
@@ -117,20 +113,26 @@ cdef class SparseIndex(Handle):
         return self.home.fs.map(self.path)
 
     def _close(self):
-        if self.data != NULL:
-            PyBuffer_Release(&self.view)
-            self.data = NULL
+        self.detach()
         mapped, self.mapped = self.mapped, None
         if mapped is not None:
             mapped.close()
 
     cdef int attach(self, object mapped) except -1:
-        PyObject_GetBuffer(mapped.data, &self.view, PyBUF_SIMPLE)
-        self.data = <uint8_t*>self.view.buf
-        self.length = self.view.len
+        self.window = memoryview(mapped.data)
+        self.data = <uint8_t*>PyMemoryView_GET_BUFFER(self.window).buf
+        self.length = PyMemoryView_GET_BUFFER(self.window).len
         self.mapped = mapped
         if self.count < 0:
             self.count = self.length // self.width
+        return 0
+
+    cdef int detach(self) except -1:
+        """Let go of the map, so that it can be closed or resized."""
+        window, self.window = self.window, None
+        self.data = NULL
+        if window is not None:
+            window.release()
         return 0
 
     cdef int known(self) except -1:
@@ -167,8 +169,7 @@ cdef class SparseIndex(Handle):
         self.pins += 1  # mapping anew calls Python
         try:
             mapped = self.mapped
-            PyBuffer_Release(&self.view)
-            self.data = NULL
+            self.detach()
             try:
                 mapped.resize(size)
             finally:
@@ -482,6 +483,13 @@ cdef class IndexWriter:
                 self.add_entries(last_offset, position)
                 self.last_indexed_position = position
             position += batch.size
+
+    def no_room_for(self, int64_t last_offset):
+        """Whether a batch that ends at this offset needs a new segment because of the indexes."""
+        self.offsets.known()
+        self.times.known()
+        return (self.offsets.count >= self.offsets.max_entries() or self.times.count >= self.times.max_entries() - 1
+                or last_offset - self.offsets.base_offset > INT32_MAX or last_offset < self.offsets.base_offset)
 
     def force_time_entry(self):
         """The entry that a segment's end (roll, close, recovery) forces."""

@@ -1,8 +1,6 @@
-from typing import NamedTuple
-
 from tidelog.records._batches import BatchRun
 
-class Survey(NamedTuple):
+class Survey:
     first_offset: int
     last_offset: int
     max_timestamp: int

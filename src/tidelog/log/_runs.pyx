@@ -5,40 +5,46 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from tidelog.records._batches cimport Batch, BatchRun
 
-from typing import NamedTuple
-
 cdef enum:
     CONTROL_BIT = 0x20
 
 
-class Survey(NamedTuple):
+cdef class Survey:
     """The run as a whole. Offsets are those that the batches carry."""
 
-    first_offset: int
-    last_offset: int
-    max_timestamp: int
-    largest_batch: int
-    in_order: bool
-    has_producers: bool
-    legacy: bool
+    cdef readonly int64_t first_offset
+    cdef readonly int64_t last_offset
+    cdef readonly int64_t max_timestamp
+    cdef readonly int32_t largest_batch
+    cdef readonly bint in_order
+    cdef readonly bint has_producers
+    cdef readonly bint legacy
 
 
 def survey(BatchRun run, Py_ssize_t first, Py_ssize_t stop):
     """Look at the headers of the batches [first, stop), at least one."""
     cdef Py_ssize_t i
     cdef Batch* batch
-    cdef int64_t last = -1, max_timestamp = -1
-    cdef int32_t largest = 0
-    cdef bint in_order = True, producers = False, legacy = False
+    cdef int64_t last = -1
+    cdef Survey facts = Survey.__new__(Survey)
+    facts.first_offset = run.batches[first].base_offset
+    facts.max_timestamp = -1
+    facts.in_order = True
     for i in range(first, stop):
         batch = &run.batches[i]
-        in_order = in_order and batch.base_offset > last and batch.last_offset_delta >= 0
+        if batch.base_offset <= last or batch.last_offset_delta < 0:
+            facts.in_order = False
         last = batch.base_offset + batch.last_offset_delta
-        max_timestamp = max(max_timestamp, batch.max_timestamp)
-        largest = max(largest, batch.size)
-        producers = producers or batch.producer_id >= 0
-        legacy = legacy or batch.magic < 2
-    return Survey(run.batches[first].base_offset, last, max_timestamp, largest, in_order, producers, legacy)
+        if batch.max_timestamp > facts.max_timestamp:
+            facts.max_timestamp = batch.max_timestamp
+        if batch.size > facts.largest_batch:
+            facts.largest_batch = batch.size
+        if batch.producer_id >= 0:
+            facts.has_producers = True
+        if batch.magic < 2:
+            facts.legacy = True
+    facts.last_offset = last
+    return facts
 
 
 def fit(BatchRun run, Py_ssize_t first, int64_t room):

@@ -42,4 +42,7 @@ class Home:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, OSError):
-            raise StorageError(f"{self.path}: {error}") from error
+            raise self.failure(error) from error
+
+    def failure(self, error: OSError) -> StorageError:
+        return StorageError(f"{self.path}: {error}")

@@ -152,6 +152,7 @@ class LocalLog:
         """Take segments out of the log and mark their files; they are removed after the delay."""
         self._segments.remove(segments)
         for segment in segments:
+            segment.release()
             segment.change_suffix(segment.suffix, DELETED)
             self._segment_gone(segment.base_offset)
         self._unlink_later(segments)
@@ -188,6 +189,7 @@ class LocalLog:
             self._segments.replace(new, replaced)
             kept = {segment.base_offset for segment in new}
             for segment in replaced:
+                segment.release()
                 segment.change_suffix("", DELETED)
                 if segment.base_offset not in kept:
                     self._segment_gone(segment.base_offset)

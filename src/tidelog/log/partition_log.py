@@ -167,7 +167,8 @@ class PartitionLog(LocalLog):
         first_offset = self.log_end_offset
         run.stamp(first_offset, leader_epoch, log_append_time=append_time)
         facts = survey(run, 0, count)
-        self._check_sizes(run, facts, origin)
+        if facts.largest_batch > self.config.max_message_bytes or facts.largest_batch > self.config.segment_size:
+            self._check_sizes(facts, origin)
         pending = None
         if facts.has_producers:
             pending = self.producers.prepare(run, origin)
@@ -178,8 +179,13 @@ class PartitionLog(LocalLog):
                 self._check_verified(run, verification)
         if leader_epoch != self.leader_epochs.latest_epoch:
             self.leader_epochs.assign(leader_epoch, first_offset)
-        with self.home:
-            self._write_as_leader(run, facts, pending, now)
+        try:
+            if count == 1 or pending is not None or run.size <= self.config.segment_size - self._active.data.size:
+                self._write(run, run.buffers(), 0, count, run.size, facts, pending, now)
+            else:
+                self._write_requests(run, now)
+        except OSError as error:
+            raise self.home.failure(error) from error
         return AppendInfo(
             first_offset,
             facts.last_offset,
@@ -220,7 +226,7 @@ class PartitionLog(LocalLog):
             flush_required=self.log_end_offset - self.recovery_point >= self.config.flush_messages,
         )  # fmt: skip
 
-    def _check_sizes(self, run: BatchRun, facts: Survey, origin: AppendOrigin) -> None:
+    def _check_sizes(self, facts: Survey, origin: AppendOrigin) -> None:
         if facts.largest_batch > self.config.max_message_bytes and origin is AppendOrigin.CLIENT:
             raise KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
@@ -252,21 +258,17 @@ class PartitionLog(LocalLog):
                 f"seq. number), {lowest} (earliest seen sequence)",
             )
 
-    def _write_as_leader(self, run: BatchRun, facts: Survey, pending: Pending | None, now: int) -> None:
-        count = len(run)
-        room = self.config.segment_size - self._active.data.size
-        if run.size <= room or pending is not None or count == 1:
-            self._write(run, run.buffers(), 0, count, run.size, facts, pending, now)
-            return
-        first = 0
-        while first < count:  # several requests: as many as fit, then a new segment
-            stop = fit(run, first, room)
+    def _write_requests(self, run: BatchRun, now: int) -> None:
+        """Write several requests: as many as fit into the segment, then those that fit into a new one."""
+        first, count = 0, len(run)
+        while first < count:
+            stop = fit(run, first, self.config.segment_size - self._active.data.size)
             if stop == first:
                 stop = max(fit(run, first, self.config.segment_size), first + 1)
-            part = survey(run, first, stop)
-            self._write(run, run.take(first, stop).buffers(), first, stop, size_of(run, first, stop), part, None, now)
+            facts = survey(run, first, stop)
+            buffers = run.take(first, stop).buffers()
+            self._write(run, buffers, first, stop, size_of(run, first, stop), facts, None, now)
             first = stop
-            room = self.config.segment_size - self._active.data.size
 
     def _write(
         self,
@@ -283,7 +285,7 @@ class PartitionLog(LocalLog):
         if self._active.should_roll(size, facts.max_timestamp, facts.last_offset, now):
             self._begin_segment(max(facts.last_offset - MAX_INT32, 0) if facts.legacy else facts.first_offset)
         self._touched = True
-        self._active.append(run, buffers, first, stop)
+        self._active.append(run, buffers, first, stop, size)
         self.log_end_offset = self.producers.map_end_offset = facts.last_offset + 1
         if self.unflushed_since_ms is None:
             self.unflushed_since_ms = now

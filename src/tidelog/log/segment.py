@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.fs import Buffer
-from tidelog.common.types import MAX_INT32, MAX_INT64
+from tidelog.common.types import MAX_INT64
 from tidelog.log._index import IndexWriter, OffsetIndex, TimeIndex
 from tidelog.log._seek import seek
 from tidelog.log.config import LogConfig
@@ -136,13 +136,16 @@ class Segment:
 
     # ---- appending
 
-    def append(self, run: BatchRun, buffers: Sequence[Buffer], first: int = 0, stop: int | None = None) -> None:
-        """Write the batches [first, stop) of a run, whose bytes `buffers` are, and index them."""
+    def append(
+        self, run: BatchRun, buffers: Sequence[Buffer], first: int = 0, stop: int | None = None, size: int | None = None
+    ) -> None:
+        """Write the batches [first, stop) of a run, whose bytes (`size` of them) `buffers` are, and index them."""
         if not self._timestamps_known:
             self._load_timestamps()
-        position = self.data.size
-        self.data.append(buffers, sum(map(len, buffers)))
-        self.indexes.append(run, first, len(run) if stop is None else stop, position)
+        data = self.data
+        position = data.size
+        data.append(buffers, sum(map(len, buffers)) if size is None else size)
+        self.indexes.append(run, first, run.count if stop is None else stop, position)
 
     def append_bytes(self, batches: Buffer) -> None:
         """Append whole batches that already carry their offsets (what the cleaner writes)."""
@@ -152,24 +155,18 @@ class Segment:
         self.append(run, run.buffers())
         run.release()
 
-    def fits(self, last_offset: int) -> bool:
-        """Whether the offset can be told apart from the base offset in 31 bits."""
-        return 0 <= last_offset - self.base_offset <= MAX_INT32
-
     def should_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
         """Whether `size` more bytes, up to `last_offset`, belong into a new segment."""
         present = self.data.size
-        return (
-            present > self.config.segment_size - size
-            or (present > 0 and self.age_ms(now_ms, max_timestamp) > self.config.max_segment_ms - self.jitter_ms)
-            or self.offset_index.full
-            or self.time_index.full
-            or not self.fits(last_offset)
-        )
+        if present > self.config.segment_size - size or self.indexes.no_room_for(last_offset):
+            return True
+        return present > 0 and self.age_ms(now_ms, max_timestamp) > self.config.max_segment_ms - self.jitter_ms
 
     def age_ms(self, now_ms: int, max_timestamp: int) -> int:
         """Record time since the first batch, or wall-clock time since creation when that batch has no timestamp."""
-        first = self.first_batch_timestamp()
+        first = self._first_timestamp
+        if first is None:
+            first = self.first_batch_timestamp()
         return max_timestamp - first if first is not None and first >= 0 else now_ms - self.created_ms
 
     def first_batch_timestamp(self) -> int | None:
