@@ -28,6 +28,13 @@ class Entry(NamedTuple):
 
 
 COMMANDS: tuple[Entry, ...] = (
+    Entry(
+        "serve",
+        "tidelog.cli.serve:serve_command",
+        "Run a broker.",
+        "Broker",
+        quick="tidelog.cli.serve:quick",
+    ),
     Entry("log", "tidelog.cli.log_group:log", "Look into Kafka log directories, offline.", "Storage"),
 )
 

@@ -44,6 +44,10 @@ class BrokerConfig:
         """Whether anybody set the key, in the file or dynamically."""
         return key.name in self._effective.explicit
 
+    def explicit_values(self) -> dict[str, Any]:
+        """What is set, parsed, by name."""
+        return {name: self._effective[BROKER_KEYS.keys[name]] for name in self._effective.explicit}
+
     # -- dynamic -----------------------------------------------------------------------------------------------------
 
     def on_change(self, callback: ChangeCallback) -> None:

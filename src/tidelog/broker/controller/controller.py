@@ -19,7 +19,7 @@ from tidelog.broker.controller import topic_plans as plans
 from tidelog.broker.controller.election import Reason, elect
 from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.controller.internal_topics import internal_topic
-from tidelog.broker.controller.loading import load_configs, load_topics
+from tidelog.broker.controller.loading import load_topics
 from tidelog.broker.controller.names import METADATA_LOG_TOPIC
 from tidelog.broker.controller.producer_ids import allocate_block
 from tidelog.broker.controller.topic_plans import NewTopic, TopicPlan
@@ -75,8 +75,6 @@ class Controller:
         """Become the controller: take the node, count the epoch, read the tree, elect where a leader is missing."""
         await self._take_office()
         loaded = await load_topics(self._store, self._rng, self.epoch)
-        for topic, overrides in (await load_configs(self._store, paths.TOPIC_CONFIGS)).items():
-            self._topic_configs.set(topic, overrides)
         if loaded.repairs:
             await self._store.multi(loaded.repairs)
         doomed = set(await self._store.children(paths.DELETE_TOPICS))

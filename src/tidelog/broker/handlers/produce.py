@@ -11,6 +11,7 @@ error closes the connection, which is all that such a producer can notice.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 from tidelog.broker.handlers.context import RequestContext
@@ -22,6 +23,8 @@ from tidelog.log.verification import VerificationGuard
 from tidelog.protocol.messages import ProduceRequest, ProduceResponse
 from tidelog.records._batches import BatchRun
 from tidelog.records.validate import ValidatedRecords
+
+logger = logging.getLogger("tidelog.requests")
 
 TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = ProduceResponse.PartitionProduceResponse
@@ -52,6 +55,9 @@ async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceRespons
                 result = await _append(ctx, request, tp, part.records, waiting)
             except KafkaError as error:
                 result = _failure(ctx, tp, error)
+            except Exception:
+                logger.exception("a produce request failed for %s", tp)
+                result = _failure(ctx, tp, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
             answers[tp] = result
             answer.partition_responses.append(result)
     if request.acks == -1 and waiting:

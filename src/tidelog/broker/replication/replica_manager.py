@@ -24,6 +24,7 @@ from tidelog.log.log_dir import LogDir
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
+    from tidelog.log.partition_log import PartitionLog
 
 logger = logging.getLogger("tidelog.replication")
 
@@ -147,6 +148,14 @@ class ReplicaManager:
             self._names.pop(partition.topic_id, None)
         self._tell_leadership(tp, None)
         return partition
+
+    def replace_log(self, tp: TopicPartition, log: PartitionLog) -> None:
+        """The replica was moved to another directory: this is its log from now on."""
+        partition = self._partitions.get(tp)
+        if partition is not None:
+            partition.log = log
+            self._changed()
+            self.on_moved(partition)
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
         for partition in self.topic(topic).values():

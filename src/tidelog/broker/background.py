@@ -1,0 +1,120 @@
+"""Work that goes on by itself: retention, checkpoints, flushing, expiry of producers, compaction.
+
+Each is a loop of its own: wait, work, say how long it took. They run on the event loop (which owns the logs) and hand
+what can stall to threads. A task that dies ends the broker: a log that is silently no longer cleaned fills the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from tidelog.broker import config as keys
+from tidelog.common.config import Key
+from tidelog.common.errors import KafkaError
+from tidelog.log.cleaner.rewriter import CleaningAborted, Rewriter
+from tidelog.log.flush_task import FlushTask
+
+if TYPE_CHECKING:
+    from tidelog.broker.server import Broker
+
+logger = logging.getLogger(__name__)
+
+#: How many logs are looked at between two breaths of the event loop.
+CHUNK = 64
+#: Intervals outside these are cut: a loop must neither spin nor sleep past a change of its interval for ever.
+SHORTEST_SLEEP, LONGEST_SLEEP = 0.01, 600.0
+#: How often at least it is looked for logs to flush.
+FLUSH_SECONDS = 3.0
+
+
+class Background:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        config = self._broker.config
+        plan: list[tuple[str, Key[int], Callable[[], Awaitable[None]]]] = [
+            ("retention", keys.LOG_RETENTION_CHECK_INTERVAL_MS, self._retention),
+            ("checkpoint", keys.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, self._checkpoint),
+            ("high-watermarks", keys.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS, self._high_watermarks),
+            ("flush", keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS, self._flush),
+            ("producer-expiry", keys.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, self._expire_producers),
+        ]
+        if config[keys.LOG_CLEANER_ENABLE]:
+            threads = range(config[keys.LOG_CLEANER_THREADS])
+            plan += [(f"cleaner-{number}", keys.LOG_CLEANER_BACKOFF_MS, self._clean) for number in threads]
+        for name, interval, work in plan:
+            self._tasks.append(self._broker.spawn(name, self._every(name, interval, work)))
+
+    async def stop(self) -> None:
+        for job in self._broker.log_manager.cleaner.jobs.values():
+            job.abort()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _every(self, name: str, interval: Key[int], work: Callable[[], Awaitable[None]]) -> None:
+        """The interval is read anew each time: it may be changed while the broker runs."""
+        broker = self._broker
+        while True:
+            longest = FLUSH_SECONDS if interval is keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS else LONGEST_SLEEP
+            await asyncio.sleep(min(max(broker.config[interval] / 1000, SHORTEST_SLEEP), longest))
+            started = broker.clock.monotonic()
+            await work()
+            seconds = broker.clock.monotonic() - started
+            broker.metrics.background_seconds[name] = broker.metrics.background_seconds.get(name, 0.0) + seconds
+
+    # -- the work ----------------------------------------------------------------------------------------------------
+
+    async def _retention(self) -> None:
+        deleted = self._broker.log_manager.run_retention()
+        if deleted:
+            logger.info("Retention removed %d segments", deleted)
+
+    async def _checkpoint(self) -> None:
+        self._broker.log_manager.checkpoint()
+
+    async def _high_watermarks(self) -> None:
+        self._broker.log_manager.checkpoint_high_watermarks()
+
+    async def _flush(self) -> None:
+        """Sync what is due by `flush.ms` and `flush.messages`, and whatever was rolled: recovery need not read it."""
+        manager = self._broker.log_manager
+        tasks = manager.flush_due()
+        busy = {task.log for task in tasks}
+        for log in list(manager.logs.values()):
+            if log.recovery_point < log.active_segment.base_offset and log not in busy:
+                job = log.flush_job(log.active_segment.base_offset)
+                if job is not None:
+                    tasks.append(FlushTask(log, job))
+        loop = asyncio.get_running_loop()
+        for task in tasks:
+            await loop.run_in_executor(None, task.run)
+            manager.flushed(task)
+
+    async def _expire_producers(self) -> None:
+        now = self._broker.clock.time_ms()
+        for count, partition in enumerate(list(self._broker.replicas.partitions())):
+            partition.log.expire_producers(now)
+            if count % CHUNK == CHUNK - 1:
+                await asyncio.sleep(0)
+
+    async def _clean(self) -> None:
+        """Clean log after log until none is worth a pass; the maps of keys are held only while there is work."""
+        cleaner = self._broker.log_manager.cleaner
+        loop = asyncio.get_running_loop()
+        rewriter: Rewriter | None = None
+        while (job := cleaner.pick()) is not None:
+            rewriter = rewriter or cleaner.new_rewriter()
+            try:
+                while not job.finished:
+                    await loop.run_in_executor(None, job.run, rewriter)
+                    job.apply()
+            except (CleaningAborted, OSError, KafkaError) as error:
+                cleaner.failed(job, error)
+            else:
+                cleaner.done(job)

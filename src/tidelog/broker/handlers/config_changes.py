@@ -1,0 +1,193 @@
+"""Changes of configs, decided: what is set now + what is asked → what will be set, or the error that Kafka gives. Pure.
+
+The four operations of IncrementalAlterConfigs work on single keys; APPEND and SUBTRACT on lists only, starting from the
+default where nothing is set. AlterConfigs replaces everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from tidelog.broker.config.definition import BROKER_KEYS
+from tidelog.common.config import ConfigDef, ConfigError, Key, Type, Update, at_least, format_value
+from tidelog.common.errors import ErrorCode, KafkaError
+
+
+class Resource(IntEnum):
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class Operation(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class Change(NamedTuple):
+    name: str
+    operation: int
+    value: str | None
+
+
+def check_form(changes: Iterable[Change]) -> None:
+    """Each key once; a value wherever the operation needs one; an operation that exists."""
+    seen: set[str] = set()
+    empty = []
+    for change in changes:
+        if change.name in seen:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+        seen.add(change.name)
+        if change.operation not in tuple(Operation):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
+        if change.value is None and change.operation != Operation.DELETE:
+            empty.append(change.name)
+    if empty:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(empty)}")
+
+
+def apply_changes(present: Mapping[str, str], changes: Iterable[Change], keys: ConfigDef) -> dict[str, str]:
+    """What will be set."""
+    values = dict(present)
+    for change in changes:
+        if change.operation == Operation.DELETE:
+            values.pop(change.name, None)
+            continue
+        text = change.value or ""
+        if change.operation in (Operation.APPEND, Operation.SUBTRACT):
+            text = _combined(values.get(change.name), change, text, keys)
+        values[change.name] = text
+    return values
+
+
+def _combined(present: str | None, change: Change, text: str, keys: ConfigDef) -> str:
+    key = keys.keys.get(change.name)
+    if key is None or key.type is not Type.LIST:
+        verb = Operation(change.operation).name
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
+    if present is None:
+        present = format_value(Type.LIST, key.default) or ""
+    parts = [part for part in present.split(",") if part]
+    for item in text.split(","):
+        if change.operation == Operation.SUBTRACT:
+            if item in parts:
+                parts.remove(item)
+        elif item not in parts:
+            parts.append(item)
+    return ",".join(parts)
+
+
+def check_broker_values(values: Mapping[str, str], *, per_broker: bool) -> None:
+    """Dynamic broker configs: known, changeable while it runs, at this scope, and allowed values."""
+    for name, value in values.items():
+        key = BROKER_KEYS.keys.get(name)
+        if key is None:
+            if name.startswith("listener.name."):
+                continue
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown config name: {name}")
+        if key.update is Update.READ_ONLY:
+            text = f"Cannot update these configs dynamically: Set({name})"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        if key.update is Update.PER_BROKER and not per_broker:
+            text = (
+                f"Cannot update these configs at default cluster level, per-broker configs must be defined: Set({name})"
+            )
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        try:
+            key.parse(value)
+        except ConfigError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error
+
+
+def check_values(values: Mapping[str, str], keys: ConfigDef, kind: str) -> None:
+    """Configs of groups and client metrics."""
+    for name, value in values.items():
+        key: Key[Any] | None = keys.keys.get(name)
+        if key is None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} config name: {name}")
+        key.parse(value)
+
+
+GROUP_KEYS = ConfigDef("Group")
+GROUP_KEYS.define(
+    "consumer.session.timeout.ms",
+    Type.INT,
+    45_000,
+    at_least(1),
+    doc="After how long without a heartbeat a member of this consumer group is dropped.",
+    update=Update.CLUSTER_WIDE,
+    synonyms=("group.consumer.session.timeout.ms",),
+)
+GROUP_KEYS.define(
+    "consumer.heartbeat.interval.ms",
+    Type.INT,
+    5_000,
+    at_least(1),
+    doc="How often members of this consumer group send heartbeats.",
+    update=Update.CLUSTER_WIDE,
+    synonyms=("group.consumer.heartbeat.interval.ms",),
+)
+GROUP_KEYS.define(
+    "share.session.timeout.ms",
+    Type.INT,
+    45_000,
+    at_least(1),
+    doc="After how long without a heartbeat a member of this share group is dropped.",
+    update=Update.CLUSTER_WIDE,
+    synonyms=("group.share.session.timeout.ms",),
+)
+GROUP_KEYS.define(
+    "share.heartbeat.interval.ms",
+    Type.INT,
+    5_000,
+    at_least(1),
+    doc="How often members of this share group send heartbeats.",
+    update=Update.CLUSTER_WIDE,
+    synonyms=("group.share.heartbeat.interval.ms",),
+)
+GROUP_KEYS.define(
+    "share.record.lock.duration.ms",
+    Type.INT,
+    30_000,
+    at_least(1000),
+    doc="How long an acquired record stays with its consumer of this share group.",
+    update=Update.CLUSTER_WIDE,
+    synonyms=("group.share.record.lock.duration.ms",),
+)
+GROUP_KEYS.define(
+    "share.auto.offset.reset",
+    Type.STRING,
+    "latest",
+    doc="Where a share group begins that has no offset: `earliest`, `latest` or `by_duration:<ISO 8601 duration>`.",
+    update=Update.CLUSTER_WIDE,
+)
+GROUP_KEYS.define(
+    "share.isolation.level",
+    Type.STRING,
+    "read_uncommitted",
+    doc="Which records of transactions a share group sees.",
+    update=Update.CLUSTER_WIDE,
+)
+
+CLIENT_METRICS_KEYS = ConfigDef("Client metrics")
+CLIENT_METRICS_KEYS.define(
+    "metrics", Type.LIST, [], doc="Prefixes of the metrics that clients shall push.", update=Update.CLUSTER_WIDE
+)
+CLIENT_METRICS_KEYS.define(
+    "interval.ms",
+    Type.INT,
+    300_000,
+    at_least(100),
+    doc="How often clients shall push their metrics.",
+    update=Update.CLUSTER_WIDE,
+)
+CLIENT_METRICS_KEYS.define(
+    "match", Type.LIST, [], doc="Which clients: `name=regular expression` pairs.", update=Update.CLUSTER_WIDE
+)

@@ -1,0 +1,21 @@
+"""An answer that is already encoded: what a handler returns when the same bytes go to many clients."""
+
+from __future__ import annotations
+
+
+class EncodedBody:
+    """Stands in for a response message of one version."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def encode(self, version: int) -> bytes:
+        return self.data
+
+    def encode_into(self, out: bytearray, version: int) -> None:
+        out += self.data
+
+    def encode_parts(self, version: int, head: bytes = b"") -> list[bytes]:
+        return [head + self.data]

@@ -1,0 +1,84 @@
+"""AlterPartitionReassignments and ListPartitionReassignments.
+
+On one broker a partition's replicas can be nowhere but here: the present assignment is accepted (and already true), any
+other names a broker that does not exist, and there is never anything to cancel.
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.controller.placement import check_assignment
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+
+Altered = AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
+Ongoing = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
+
+
+def alter(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+    response = AlterPartitionReassignmentsResponse(
+        error_message=None, allow_replication_factor_change=request.allow_replication_factor_change
+    )
+    for topic in request.topics:
+        partitions = []
+        for partition in topic.partitions:
+            tp = TopicPartition(topic.name, partition.partition_index)
+            try:
+                _check(ctx, tp, partition.replicas, request.allow_replication_factor_change)
+                partitions.append(Altered(partition_index=tp.partition, error_message=None))
+            except KafkaError as error:
+                partitions.append(
+                    Altered(partition_index=tp.partition, error_code=error.code, error_message=error.message)
+                )
+        response.responses.append(
+            AlterPartitionReassignmentsResponse.ReassignableTopicResponse(name=topic.name, partitions=partitions)
+        )
+    return response
+
+
+def _check(ctx: RequestContext, tp: TopicPartition, replicas: list[int] | None, may_change_factor: bool) -> None:
+    metadata = ctx.broker.metadata
+    state = metadata.partition(tp)
+    if state is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {tp.topic}:{tp.partition}.")
+    if replicas is None:
+        if not state.adding and not state.removing:
+            raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+        return
+    check_assignment(replicas, metadata.brokers)
+    if not may_change_factor and len(replicas) != len(state.replicas):
+        text = f"The replication factor is changed from {len(state.replicas)} to {len(replicas)}"
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+
+
+def list_ongoing(ctx: RequestContext, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
+    metadata = ctx.broker.metadata
+    if request.topics is None:
+        states = [state for image in metadata.topics.values() for state in image.partitions]
+    else:
+        asked = [TopicPartition(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+        states = [state for state in map(metadata.partition, asked) if state is not None]
+    topics: dict[str, list[Ongoing]] = {}
+    for state in states:
+        if state.adding or state.removing:
+            topics.setdefault(state.topic, []).append(
+                Ongoing(
+                    partition_index=state.partition,
+                    replicas=list(state.replicas),
+                    adding_replicas=list(state.adding),
+                    removing_replicas=list(state.removing),
+                )
+            )
+    return ListPartitionReassignmentsResponse(
+        error_message=None,
+        topics=[
+            ListPartitionReassignmentsResponse.OngoingTopicReassignment(name=name, partitions=partitions)
+            for name, partitions in topics.items()
+        ],
+    )

@@ -1,0 +1,155 @@
+"""CreateTopics, DeleteTopics, CreatePartitions: the request's form checked here, everything else by the controller."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tidelog.broker import config as keys
+from tidelog.broker.controller.topic_plans import NewTopic, TopicPlan
+from tidelog.broker.handlers.config_entries import topic_entries
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.uuids import ZERO_UUID
+from tidelog.protocol.messages import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+Created = CreateTopicsResponse.CreatableTopicResult
+Deleted = DeleteTopicsResponse.DeletableTopicResult
+Grown = CreatePartitionsResponse.CreatePartitionsTopicResult
+
+
+async def create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    counts = Counter(topic.name for topic in request.topics)
+    wanted = [_new_topic(topic) for topic in request.topics if counts[topic.name] == 1]
+    outcomes = await ctx.broker.controller.create_topics(wanted, validate_only=request.validate_only)
+    results = [
+        _created(ctx, topic.name, outcome, validate_only=request.validate_only)
+        for topic, outcome in zip(wanted, outcomes, strict=True)
+    ]
+    for name, count in counts.items():
+        if count > 1:
+            results.append(
+                Created(name=name, error_code=ErrorCode.INVALID_REQUEST, error_message="Duplicate topic name.")
+            )
+    return CreateTopicsResponse(topics=results)
+
+
+def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
+    counts = Counter(assignment.partition_index for assignment in topic.assignments)
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        {assignment.partition_index: assignment.broker_ids for assignment in topic.assignments},
+        {config.name: config.value for config in topic.configs},
+        tuple(index for index, count in counts.items() if count > 1),
+    )
+
+
+def _created(ctx: RequestContext, name: str, outcome: TopicPlan | KafkaError, *, validate_only: bool) -> Created:
+    if isinstance(outcome, KafkaError):
+        return Created(name=name, error_code=outcome.code, error_message=outcome.message)
+    entries = topic_entries(ctx.broker, outcome.configs)
+    return Created(
+        name=name,
+        topic_id=ZERO_UUID if validate_only else outcome.image.topic_id,
+        num_partitions=len(outcome.image.partitions),
+        replication_factor=outcome.replication_factor,
+        configs=[
+            CreateTopicsResponse.CreatableTopicConfigs(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=entry.source,
+                is_sensitive=entry.sensitive,
+            )
+            for entry in entries
+        ],
+    )
+
+
+async def delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    version = ctx.header.api_version
+    if not ctx.broker.config[keys.DELETE_TOPIC_ENABLE]:
+        code = ErrorCode.INVALID_REQUEST if version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
+        results = [_deleted(name, ZERO_UUID, code) for name in request.topic_names]
+        results += [_deleted(topic.name, topic.topic_id, code) for topic in request.topics]
+        return DeleteTopicsResponse(responses=results)
+    names, results = _to_delete(ctx, request)
+    images = [(name, ctx.broker.metadata.topic_id(name)) for name in names]
+    await ctx.broker.controller.delete_topics(names)
+    results += [_deleted(name, topic_id, ErrorCode.NONE) for name, topic_id in images]
+    return DeleteTopicsResponse(responses=results)
+
+
+def _to_delete(ctx: RequestContext, request: DeleteTopicsRequest) -> tuple[list[str], list[Deleted]]:
+    """Names and ids, each given once, resolved to topics; what cannot be is answered."""
+    results: list[Deleted] = []
+    by_name: Counter[str] = Counter(request.topic_names)
+    by_id: Counter[bytes] = Counter()
+    for topic in request.topics:
+        given = topic.topic_id != ZERO_UUID
+        if topic.name is None and not given:
+            text = "Neither topic name nor id were specified."
+            results.append(_deleted(None, ZERO_UUID, ErrorCode.INVALID_REQUEST, text))
+        elif topic.name is not None and given:
+            text = "You may not specify both topic name and topic id."
+            results.append(_deleted(topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, text))
+        elif topic.name is None:
+            by_id[topic.topic_id] += 1
+        else:
+            by_name[topic.name] += 1
+    found: dict[str, None] = {}
+    for topic_id, count in by_id.items():
+        name = ctx.broker.metadata.topic_name(topic_id)
+        if count > 1:
+            results.append(_deleted(None, topic_id, ErrorCode.INVALID_REQUEST, "Duplicate topic id."))
+        elif name is None:
+            results.append(_deleted(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
+        else:
+            found[name] = None
+    for name, count in by_name.items():
+        if count > 1:
+            results.append(_deleted(name, ZERO_UUID, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+        elif name not in ctx.broker.metadata.topics:
+            results.append(_deleted(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        elif name in found:
+            del found[name]
+            text = "The provided topic name maps to an ID that was already supplied."
+            topic_id = ctx.broker.metadata.topic_id(name)
+            results.append(_deleted(name, topic_id, ErrorCode.INVALID_REQUEST, text))
+        else:
+            found[name] = None
+    return list(found), results
+
+
+def _deleted(name: str | None, topic_id: bytes, code: ErrorCode, text: str | None = None) -> Deleted:
+    message = None if code is ErrorCode.NONE else text or code.text
+    return Deleted(name=name, topic_id=topic_id, error_code=code, error_message=message)
+
+
+async def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    counts = Counter(topic.name for topic in request.topics)
+    results: list[Grown] = []
+    for topic in request.topics:
+        if counts[topic.name] > 1:
+            continue
+        assignments = None if topic.assignments is None else [a.broker_ids for a in topic.assignments]
+        try:
+            await ctx.broker.controller.create_partitions(
+                topic.name, topic.count, assignments, validate_only=request.validate_only
+            )
+            results.append(Grown(name=topic.name))
+        except KafkaError as error:
+            results.append(Grown(name=topic.name, error_code=error.code, error_message=error.message))
+    for name, count in counts.items():
+        if count > 1:
+            text = "Duplicate topic name."
+            results.append(Grown(name=name, error_code=ErrorCode.INVALID_REQUEST, error_message=text))
+    return CreatePartitionsResponse(results=results)

@@ -1,0 +1,310 @@
+"""The broker: builds everything it is made of, wires it, starts it in order and stops it in reverse.
+
+Start:  log directories locked → store opened → identity settled → (an Apache Kafka's directory adopted) → dynamic
+        configs read → logs loaded → controller in office: images read, leaders elected, replicas made → listeners
+        opened → registered → coordinators and background work begun.
+Stop:   listeners closed → coordinators → background → replicas and logs flushed, checkpointed, marked clean → store.
+
+Whatever a broker holds hangs on this object, and nothing on modules: any number of brokers live in one process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from tidelog.broker import config as keys
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
+from tidelog.broker.controller.controller import Controller
+from tidelog.broker.controller.images import BrokerImage
+from tidelog.broker.controller.loading import load_configs
+from tidelog.broker.controller.producer_ids import ProducerIds
+from tidelog.broker.controller.propagation import LocalPropagation
+from tidelog.broker.identity import settle_identity
+from tidelog.broker.logging_setup import ROOT, set_level
+from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.metrics import Metrics
+from tidelog.broker.store import paths, znodes
+from tidelog.broker.store.api import Create, Store
+from tidelog.broker.store.local import FILE_NAME, LocalStore
+from tidelog.broker.topic_configs import BROKER_SYNONYMS, TopicConfigs
+from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.errors import TidelogError
+from tidelog.common.fs import LOCAL_FS, FileSystem
+from tidelog.common.rng import Rng, system_rng
+from tidelog.log.manager import LogManager
+
+if TYPE_CHECKING:
+    from tidelog.broker.background import Background
+    from tidelog.broker.coordinator.coordinators import Coordinators
+    from tidelog.broker.http import HttpServer
+    from tidelog.broker.movers import ReplicaMovers
+    from tidelog.broker.network.server import SocketServer
+    from tidelog.broker.purgatory.purgatories import Purgatories
+    from tidelog.broker.replication.replica_manager import ReplicaManager
+
+T = TypeVar("T")
+EntityConfigCallback = Callable[[str, str, Mapping[str, str]], None]
+logger = logging.getLogger(__name__)
+
+
+class Broker:
+    """One node. `async with Broker({...}) as broker:` starts and stops it."""
+
+    replicas: ReplicaManager
+    purgatories: Purgatories
+    coordinators: Coordinators
+    network: SocketServer
+    background: Background
+    movers: ReplicaMovers
+    log_manager: LogManager
+    controller: Controller
+    producer_ids: ProducerIds
+
+    def __init__(
+        self,
+        config: BrokerConfig | Mapping[str, str],
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        fs: FileSystem = LOCAL_FS,
+        rng: Rng | None = None,
+        store: LocalStore | None = None,
+    ) -> None:
+        self.config = config if isinstance(config, BrokerConfig) else BrokerConfig(config)
+        self.clock = clock
+        self.fs = fs
+        self.rng = rng or system_rng()
+        self.metadata = MetadataCache()
+        self.metrics = Metrics()
+        self.configs = TopicConfigs(self.config)
+        self.node_id = -1
+        self.endpoints: list[Endpoint] = []
+        self.failure: BaseException | None = None
+        self.store: Store
+        self._shared_store = store
+        self._own_store: LocalStore | None = None
+        self._http: HttpServer | None = None
+        self._handler_state: dict[type, Any] = {}
+        self._entity_config_callbacks: list[EntityConfigCallback] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ended = asyncio.Event()
+        self._stopping = False
+
+    # -- life --------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _start(self) -> None:
+        from tidelog.broker.coordinator.coordinators import Coordinators
+        from tidelog.broker.network.server import SocketServer
+        from tidelog.broker.purgatory.purgatories import Purgatories
+        from tidelog.broker.replication.replica_manager import ReplicaManager
+
+        dirs = [Path(name) for name in self.config.log_dirs]
+        self.log_manager = LogManager(
+            dirs,
+            self.config.explicit_values(),
+            fs=self.fs,
+            clock=self.clock,
+            rng=self.rng,
+            scheduler=asyncio.get_running_loop(),
+        )
+        self.log_manager.open()
+        await self._open_store(dirs[0])
+        self.node_id = await settle_identity(self)
+        await self._load_configs()
+        self.purgatories = Purgatories(self.clock, asyncio.get_running_loop())
+        self.log_manager.load(self.configs.log_config)
+        self.replicas = ReplicaManager(self)
+        self.producer_ids = ProducerIds(self.store, self.node_id)
+        self._advertise(self.config.advertised)
+        self.controller = Controller(
+            node_id=self.node_id,
+            store=self.store,
+            config=self.config,
+            metadata=self.metadata,
+            topic_configs=self.configs,
+            propagation=LocalPropagation(lambda: self.replicas),
+            clock=self.clock,
+            rng=self.rng,
+        )
+        await self.controller.start()
+        self.coordinators = Coordinators(self)
+        await self.coordinators.start()
+        self.network = SocketServer(self)
+        await self._open_listeners()
+        await self._begin_background()
+
+    async def stop(self) -> None:
+        """Stop cleanly; safe to call twice, and after a start that failed half way."""
+        if self._stopping:
+            return
+        self._stopping = True
+        for name in ("_http", "network", "coordinators", "movers", "background"):
+            part = getattr(self, name, None)
+            if part is not None:
+                await self._stop_part(name, part.stop())
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if hasattr(self, "purgatories"):
+            self.purgatories.stop()
+        if hasattr(self, "replicas"):
+            self.replicas.shutdown()
+        if hasattr(self, "log_manager"):
+            self.log_manager.shutdown()
+        if hasattr(self, "store"):
+            await self._stop_part("store", self.store.close())
+        if self._own_store is not None:
+            await self._stop_part("store", self._own_store.close())
+        self._ended.set()
+
+    async def _stop_part(self, name: str, stopping: Coroutine[Any, Any, None]) -> None:
+        """A part that cannot stop in order must not keep the others from stopping: the logs come last."""
+        try:
+            await stopping
+        except (TidelogError, OSError) as error:
+            logger.error("Stopping %s failed: %s", name.strip("_"), error)
+
+    async def __aenter__(self) -> Broker:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop()
+
+    async def wait_ended(self) -> None:
+        """Until somebody stops the broker or it fails (then `failure` says why)."""
+        await self._ended.wait()
+
+    def fatal(self, error: BaseException) -> None:
+        """Something died without which the broker cannot go on: say so, remember it, end."""
+        if self.failure is None and not self._stopping:
+            self.failure = error
+            logger.critical("The broker cannot go on and stops: %s", error, exc_info=error)
+            self._ended.set()
+
+    def spawn(self, name: str, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a task that must not die: its failure is the broker's."""
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._task_ended)
+        return task
+
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            error.add_note(f"in the background task {task.get_name()}")
+            self.fatal(error)
+
+    # -- what handlers use -------------------------------------------------------------------------------------------
+
+    @property
+    def address(self) -> str:
+        """`host:port` of the first listener, as a client of this machine reaches it."""
+        endpoint = self.endpoints[0]
+        host = "127.0.0.1" if endpoint.host in ANY_ADDRESS else endpoint.host
+        return f"[{host}]:{endpoint.port}" if ":" in host else f"{host}:{endpoint.port}"
+
+    def handler_state(self, kind: type[T]) -> T:
+        """What a handler keeps between requests (caches): one object of its own class per broker."""
+        state = self._handler_state.get(kind)
+        if state is None:
+            state = self._handler_state[kind] = kind()
+        return cast("T", state)
+
+    # -- dynamic configs ---------------------------------------------------------------------------------------------
+
+    def dynamic_config_changed(self, names: frozenset[str]) -> None:
+        """Values of the broker's own keys have changed: carry into the logs what they give topics by default."""
+        if names & BROKER_SYNONYMS:
+            for topic in self.metadata.topics:
+                self.replicas.update_topic_config(topic, self.configs.log_config(topic))
+        if keys.TIDELOG_LOG_LEVEL.name in names:
+            set_level(ROOT, self.config[keys.TIDELOG_LOG_LEVEL])
+
+    def on_entity_config(self, callback: EntityConfigCallback) -> None:
+        """Call back with (root path, entity name, values) when configs of groups or client metrics change."""
+        self._entity_config_callbacks.append(callback)
+
+    def entity_config_changed(self, root: str, name: str, values: Mapping[str, str]) -> None:
+        for callback in self._entity_config_callbacks:
+            callback(root, name, values)
+
+    # -- steps of the start ------------------------------------------------------------------------------------------
+
+    async def _open_store(self, directory: Path) -> None:
+        store = self._shared_store
+        if store is None:
+            store = self._own_store = LocalStore(directory / FILE_NAME)
+        self.store = store.session()
+        self.store.on_lost(lambda: self.fatal(TidelogError("The session on the store is lost.")))
+        wanted = dict.fromkeys(part for path in paths.PERSISTENT for part in _with_parents(path))
+        found = await self.store.get_many(list(wanted))
+        missing = [Create(path) for path, item in zip(wanted, found, strict=True) if item is None]
+        if missing:
+            await self.store.multi(missing)
+
+    async def _load_configs(self) -> None:
+        for topic, overrides in (await load_configs(self.store, paths.TOPIC_CONFIGS)).items():
+            self.configs.set(topic, overrides)
+        stored = await load_configs(self.store, paths.BROKER_CONFIGS)
+        self.config.apply_dynamic(stored.get(str(self.node_id), {}), stored.get(paths.DEFAULT_ENTITY, {}))
+
+    async def _open_listeners(self) -> None:
+        bound = await self.network.start()
+        self.endpoints = [endpoint._replace(host=host, port=port) for endpoint, host, port in bound]
+        ports = {endpoint.name: port for endpoint, _, port in bound}
+        advertised = [
+            endpoint._replace(port=ports[endpoint.name]) if endpoint.port == 0 else endpoint
+            for endpoint in self.config.advertised
+        ]
+        self._advertise(advertised)
+        first = advertised[0]
+        data = znodes.encode_broker(
+            [str(endpoint) for endpoint in advertised],
+            {endpoint.name: endpoint.protocol for endpoint in advertised},
+            first.host,
+            first.port,
+            self.config[keys.BROKER_RACK],
+            self.clock.time_ms(),
+        )
+        await self.store.create(paths.broker(self.node_id), data, ephemeral=True)
+
+    def _advertise(self, endpoints: list[Endpoint]) -> None:
+        image = BrokerImage(
+            self.node_id,
+            {endpoint.name: (endpoint.host, endpoint.port) for endpoint in endpoints},
+            self.config[keys.BROKER_RACK],
+            self.metadata.controller_epoch,
+        )
+        self.metadata.set_brokers([image], self.node_id)
+
+    async def _begin_background(self) -> None:
+        from tidelog.broker.background import Background
+        from tidelog.broker.movers import ReplicaMovers
+
+        self.background = Background(self)
+        self.background.start()
+        self.movers = ReplicaMovers(self)
+        self.movers.resume()
+        listener = self.config[keys.TIDELOG_HTTP_LISTENER]
+        if listener is not None:
+            from tidelog.broker.http import HttpServer
+
+            self._http = HttpServer(self, listener)
+            await self._http.start()
+
+
+def _with_parents(path: str) -> list[str]:
+    parts = path.strip("/").split("/")
+    return ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]

@@ -1,0 +1,201 @@
+"""`tidelog serve`: run a broker until it is told to stop.
+
+It starts in a tenth of a second, so nothing is imported that is not needed: `quick` reads the ordinary arguments by
+itself and leaves `--help` and mistakes to click, which explains them better.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.common.errors import TidelogError, UsageError
+
+if TYPE_CHECKING:
+    import click
+
+    from tidelog.broker.config.broker_config import BrokerConfig
+
+DEFAULT_DATA_DIR = "tidelog-data"
+DEFAULT_LISTEN = "127.0.0.1:9092"
+#: Options that take a value, and the field that they fill.
+_VALUES = {"--data-dir": "data_dir", "--listen": "listen", "--http": "http", "--set": "settings"}
+
+
+@dataclass
+class Arguments:
+    properties: str | None = None
+    data_dir: str | None = None
+    listen: str | None = None
+    http: str | None = None
+    settings: list[str] = field(default_factory=list)
+    accept_defaults: bool = False
+
+
+def quick(words: list[str]) -> int | None:
+    """Serve, if the arguments are plain; None hands them to click."""
+    arguments = parse(words)
+    if arguments is None:
+        return None
+    gc.disable()  # nothing to collect while we only import; `serve` switches it on again
+    try:
+        return serve(arguments)
+    except (TidelogError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2 if isinstance(error, UsageError) else 1
+
+
+def parse(words: list[str]) -> Arguments | None:
+    arguments = Arguments()
+    pending = iter(words)
+    for word in pending:
+        name, equals, value = word.partition("=")
+        if word == "--accept-defaults":
+            arguments.accept_defaults = True
+        elif name in _VALUES:
+            given = value if equals else next(pending, None)
+            if given is None:
+                return None
+            if name == "--set":
+                arguments.settings.append(given)
+            else:
+                setattr(arguments, _VALUES[name], given)
+        elif word.startswith("-") or arguments.properties is not None:
+            return None
+        else:
+            arguments.properties = word
+    return arguments
+
+
+def serve(arguments: Arguments) -> int:
+    """Run a broker; returns the exit status."""
+    from tidelog.broker import config as keys
+    from tidelog.broker.logging_setup import configure
+
+    config = build_config(arguments)
+    configure(config[keys.TIDELOG_LOG_LEVEL], config[keys.TIDELOG_LOG_FORMAT])
+    _warn(config)
+    import uvloop
+
+    failed: bool = uvloop.run(_run(config))
+    return 1 if failed else 0
+
+
+def build_config(arguments: Arguments) -> BrokerConfig:
+    """The file's values, under those of the command line."""
+    from tidelog.broker.config.broker_config import BrokerConfig
+    from tidelog.common.properties import parse_properties
+
+    raw: dict[str, str] = {}
+    if arguments.properties is not None:
+        try:
+            raw = parse_properties(Path(arguments.properties).read_text("utf-8"))
+        except OSError as error:
+            raise UsageError(f"{arguments.properties} cannot be read: {error.strerror}") from error
+    if arguments.data_dir is not None or not (raw.get("log.dirs") or raw.get("log.dir") or arguments.properties):
+        raw["log.dirs"] = arguments.data_dir or DEFAULT_DATA_DIR
+    if arguments.listen is not None or "listeners" not in raw:
+        _listen(raw, arguments)
+    for setting in arguments.settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set {setting}: expected key=value")
+        raw[name.strip()] = value.strip()
+    if arguments.http is not None:
+        raw["tidelog.http.listener"] = arguments.http
+    if arguments.accept_defaults:
+        raw["tidelog.adopt.accept.defaults"] = "true"
+    return BrokerConfig(raw)
+
+
+def _listen(raw: dict[str, str], arguments: Arguments) -> None:
+    """One plain listener, instead of whatever the file says of listeners."""
+    if arguments.listen is None and arguments.properties is not None:
+        return  # the file leaves it to Kafka's default
+    host, colon, port = (arguments.listen or DEFAULT_LISTEN).rpartition(":")
+    if not colon or not port.isdigit():
+        raise UsageError(f"--listen {arguments.listen}: expected HOST:PORT, such as 127.0.0.1:9092 (port 0: any)")
+    raw["listeners"] = f"PLAINTEXT://{host}:{port}"
+    for name in ("advertised.listeners", "inter.broker.listener.name", "listener.security.protocol.map"):
+        raw.pop(name, None)
+
+
+def _warn(config: BrokerConfig) -> None:
+    import logging
+
+    from tidelog.broker import config as keys
+
+    logger = logging.getLogger(__name__)
+    if config.unknown:
+        logger.warning("Unknown configuration keys, ignored: %s", ", ".join(config.unknown))
+    if config[keys.ZOOKEEPER_CONNECT]:
+        logger.warning("zookeeper.connect is set, but this broker serves alone, on its embedded store")
+    roles = config[keys.PROCESS_ROLES]
+    if roles and "broker" not in roles:
+        raise UsageError("process.roles=controller: a Tidelog node is a broker; add the broker role")
+
+
+async def _run(config: BrokerConfig) -> bool:
+    """Start, say so, wait, stop; returns whether it failed."""
+    import asyncio
+
+    from tidelog.broker.server import Broker
+
+    broker = Broker(config)
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked.set)
+    await broker.start()
+    gc.enable()
+    gc.freeze()  # what is here now stays: never look through it again
+    os.write(sys.stdout.fileno(), f"tidelog ready {broker.address}\n".encode())
+    ended = [loop.create_task(asked.wait()), loop.create_task(broker.wait_ended())]
+    await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
+    for task in ended:
+        task.cancel()
+    await broker.stop()
+    return broker.failure is not None
+
+
+def command() -> click.Command:
+    """The same command for click: its help, and its explanations of mistakes."""
+    import click
+
+    @click.command("serve")
+    @click.argument("properties", required=False, type=click.Path(exists=True, dir_okay=False))
+    @click.option("--data-dir", metavar="DIR", help=f"Where the logs are kept.  [default: ./{DEFAULT_DATA_DIR}]")
+    @click.option("--listen", metavar="HOST:PORT", help=f"Port 0 picks a free one.  [default: {DEFAULT_LISTEN}]")
+    @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any broker key; may be repeated.")
+    @click.option("--http", metavar="HOST:PORT", help="Serve /metrics (Prometheus) and /health there.")
+    @click.option("--accept-defaults", is_flag=True, help="Keep adopted topics of unknown config by the defaults.")
+    def serve_command(**options: object) -> int:
+        """Run a broker.
+
+        PROPERTIES is a Kafka server.properties, taken as it is. Without one, a broker of its own is made in
+        ./tidelog-data. The first line on standard output is "tidelog ready HOST:PORT"; SIGTERM or Ctrl-C stop it
+        cleanly. On a stopped Apache Kafka's log directory, its topics are served.
+
+        \b
+        tidelog serve
+        tidelog serve --data-dir /var/lib/tidelog --listen 0.0.0.0:9092
+        tidelog serve server.properties --set log.retention.hours=24
+        """
+        values = {name: value for name, value in options.items() if name != "settings"}
+        settings = options["settings"]
+        assert isinstance(settings, tuple)
+        return serve(Arguments(**values, settings=list(settings)))  # type: ignore[arg-type]  # click's own names
+
+    return serve_command
+
+
+def __getattr__(name: str) -> object:
+    """`serve_command` is made when click asks for it."""
+    if name == "serve_command":
+        return command()
+    raise AttributeError(name)
