@@ -16,6 +16,8 @@ What differs (compression, transactions, old formats, acks that must wait, any e
 what is wrong with it.
 """
 
+import logging
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport INT64_MAX, INT64_MIN, uint32_t, uint64_t
@@ -28,6 +30,8 @@ from tidelog.broker.network._reader cimport (
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.net._connection cimport FrameSink, ServerConnection
 from tidelog.records._batches cimport BatchRun
+
+logger = logging.getLogger("tidelog.requests")
 
 cdef enum:
     PRODUCE = 0
@@ -326,8 +330,8 @@ cdef class RequestSink(FrameSink):
             return self.append_singly(group)
         try:
             info = lane.append(run)
-        except KafkaError as error:
-            return self.fail(group, -1, error)
+        except Exception as error:
+            return self.fail(group, -1, foreseen(error))
         return self.settle(group, -1, info, info.first_offset)
 
     cdef int append_singly(self, Py_ssize_t group) except -1:
@@ -337,8 +341,8 @@ cdef class RequestSink(FrameSink):
         for index in range(run.count):
             try:
                 info = lane.partition.append_client(bytearray(run.view(index)))
-            except KafkaError as error:
-                self.fail(group, <int32_t>index, error)
+            except Exception as error:
+                self.fail(group, <int32_t>index, foreseen(error))
             else:
                 self.settle(group, <int32_t>index, info, info.first_offset)
         return 0
@@ -505,6 +509,14 @@ cdef class RequestSink(FrameSink):
         memcpy(self.out.data + self.out.size, <const char*>data, len(data))
         self.out.size += len(data)
         return 0
+
+
+cdef object foreseen(error):
+    """The error to answer with; one that nobody foresaw is logged."""
+    if isinstance(error, KafkaError):
+        return error
+    logger.error("an append failed", exc_info=error)
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 cdef bytearray PyByteArray_From(const uint8_t* data, Py_ssize_t size):
