@@ -36,6 +36,7 @@ from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import TidelogError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
+from tidelog.common.types import INTERNAL_TOPICS
 from tidelog.log.manager import LogManager
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ class Broker:
 
     replicas: ReplicaManager
     purgatories: Purgatories
-    coordinators: Coordinators
     network: SocketServer
     background: Background
     movers: ReplicaMovers
@@ -88,6 +88,7 @@ class Broker:
         self._shared_store = store
         self._own_store: LocalStore | None = None
         self._http: HttpServer | None = None
+        self._coordinators: Coordinators | None = None
         self._handler_state: dict[type, Any] = {}
         self._entity_config_callbacks: list[EntityConfigCallback] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -104,7 +105,6 @@ class Broker:
             raise
 
     async def _start(self) -> None:
-        from tidelog.broker.coordinator.coordinators import Coordinators
         from tidelog.broker.network.server import SocketServer
         from tidelog.broker.purgatory.purgatories import Purgatories
         from tidelog.broker.replication.replica_manager import ReplicaManager
@@ -138,18 +138,18 @@ class Broker:
             rng=self.rng,
         )
         await self.controller.start()
-        self.coordinators = Coordinators(self)
-        await self.coordinators.start()
         self.network = SocketServer(self)
         await self._open_listeners()
         await self._begin_background()
+        if INTERNAL_TOPICS & self.metadata.topics.keys():
+            asyncio.get_running_loop().call_soon(lambda: self.coordinators)
 
     async def stop(self) -> None:
         """Stop cleanly; safe to call twice, and after a start that failed half way."""
         if self._stopping:
             return
         self._stopping = True
-        for name in ("_http", "network", "coordinators", "movers", "background"):
+        for name in ("_http", "network", "_coordinators", "movers", "background"):
             part = getattr(self, name, None)
             if part is not None:
                 await self._stop_part(name, part.stop())
@@ -214,6 +214,16 @@ class Broker:
         endpoint = self.endpoints[0]
         host = "127.0.0.1" if endpoint.host in ANY_ADDRESS else endpoint.host
         return f"[{host}]:{endpoint.port}" if ":" in host else f"{host}:{endpoint.port}"
+
+    @property
+    def coordinators(self) -> Coordinators:
+        """Groups and transactions: begun when somebody needs them, or at the start when there is state to load."""
+        if self._coordinators is None:
+            from tidelog.broker.coordinator.coordinators import Coordinators
+
+            self._coordinators = Coordinators(self)
+            self._coordinators.start()
+        return self._coordinators
 
     def handler_state(self, kind: type[T]) -> T:
         """What a handler keeps between requests (caches): one object of its own class per broker."""

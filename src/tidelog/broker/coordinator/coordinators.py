@@ -83,7 +83,7 @@ class Coordinators:
 
     # -- life ------------------------------------------------------------------------------------------------------
 
-    async def start(self) -> None:
+    def start(self) -> None:
         replicas = self._broker.replicas
         replicas.on_leadership(self._on_leadership)
         for partition in list(replicas.partitions()):
