@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidelog.common.clock import SYSTEM_CLOCK
+from tidelog.common.fs import LOCAL_FS
+from tidelog.log.checkpoint import CheckpointError
+from tidelog.log.file_budget import FileBudget
+from tidelog.log.home import Home
+from tidelog.log.leader_epochs import EpochStart, LeaderEpochs
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path, LOCAL_FS, SYSTEM_CLOCK, FileBudget())
+
+
+@pytest.fixture
+def epochs(home: Home) -> LeaderEpochs:
+    return LeaderEpochs(home, [EpochStart(1, 0), EpochStart(3, 10), EpochStart(5, 20)])
+
+
+def test_assign_keeps_epochs_and_offsets_rising(epochs: LeaderEpochs) -> None:
+    assert not epochs.assign(5, 25)
+    assert not epochs.dirty
+    assert epochs.assign(6, 30)
+    assert epochs.latest == (6, 30)
+    assert epochs.assign(7, 15)  # a new leader starts below: what lies above is not its history
+    assert epochs.entries == ((1, 0), (3, 10), (7, 15))
+    assert epochs.assign(2, 12)
+    assert epochs.entries == ((1, 0), (2, 12))
+    with pytest.raises(ValueError, match="no epoch"):
+        epochs.assign(-1, 5)
+
+
+def test_same_epoch_with_a_smaller_offset_wins(home: Home) -> None:
+    epochs = LeaderEpochs(home, [EpochStart(2, 10)])
+    assert epochs.assign(2, 8)
+    assert epochs.entries == ((2, 8),)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [(-1, (-1, -1)), (0, (0, 0)), (1, (1, 10)), (2, (1, 10)), (3, (3, 20)), (4, (3, 20)), (5, (5, 99)), (6, (-1, -1))],
+)
+def test_end_offset_for(epochs: LeaderEpochs, epoch: int, expected: tuple[int, int]) -> None:
+    assert epochs.end_offset_for(epoch, 99) == expected
+
+
+def test_an_empty_cache_knows_nothing(home: Home) -> None:
+    epochs = LeaderEpochs(home)
+    assert epochs.end_offset_for(0, 5) == (-1, -1)
+    assert epochs.latest is None
+    assert epochs.earliest is None
+    assert epochs.latest_epoch == -1
+    assert epochs.epoch_for(3) == -1
+
+
+def test_epoch_for(epochs: LeaderEpochs) -> None:
+    assert [epochs.epoch_for(offset) for offset in (0, 9, 10, 19, 20, 500)] == [1, 1, 3, 3, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"), [(21, [1, 3, 5]), (20, [1, 3]), (11, [1, 3]), (10, [1]), (1, [1]), (0, [])]
+)
+def test_truncate_from_end(epochs: LeaderEpochs, end: int, expected: list[int]) -> None:
+    epochs.truncate_from_end(end)
+    assert [entry.epoch for entry in epochs.entries] == expected
+    assert epochs.dirty is (expected != [1, 3, 5])
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        (0, ((1, 0), (3, 10), (5, 20))),
+        (5, ((1, 5), (3, 10), (5, 20))),
+        (10, ((3, 10), (5, 20))),
+        (15, ((3, 15), (5, 20))),
+        (500, ((5, 500),)),
+    ],
+)
+def test_truncate_from_start(epochs: LeaderEpochs, start: int, expected: tuple[tuple[int, int], ...]) -> None:
+    epochs.truncate_from_start(start)
+    assert epochs.entries == expected
+    assert epochs.dirty is (start != 0)
+
+
+def test_the_file(home: Home, epochs: LeaderEpochs) -> None:
+    epochs.flush()
+    assert not (home.path / "leader-epoch-checkpoint").exists()
+    epochs.assign(9, 44)
+    epochs.flush()
+    assert (home.path / "leader-epoch-checkpoint").read_bytes() == b"0\n4\n1 0\n3 10\n5 20\n9 44\n"
+    assert LeaderEpochs.load(home).entries == epochs.entries
+    epochs.clear()
+    epochs.flush()
+    assert (home.path / "leader-epoch-checkpoint").read_bytes() == b"0\n0\n"
+    (home.path / "leader-epoch-checkpoint").write_text("0\n1\n1 x\n")
+    with pytest.raises(CheckpointError, match="expected a number"):
+        LeaderEpochs.load(home)
