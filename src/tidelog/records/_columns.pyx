@@ -117,7 +117,7 @@ cdef const uint8_t* fill_part(Part* part, Target* target) noexcept nogil:
         if read_fields(p, end, &f) != 0:
             return p
         p = f.stop
-        offset = part.base_offset + f.delta
+        offset = add_wrapping(part.base_offset, f.delta)
         if offset < target.first or offset > target.last:
             continue
         if target.offset != NULL:
@@ -150,10 +150,12 @@ cdef void fill_headers_of(Part* part, int64_t first, int64_t last, Headers* head
     cdef const uint8_t* p = part.start
     cdef Fields f
     cdef int32_t length = 0
+    cdef int64_t offset
     for _ in range(part.count):
         read_fields(p, part.end, &f)
         p = f.stop
-        if part.base_offset + f.delta < first or part.base_offset + f.delta > last:
+        offset = add_wrapping(part.base_offset, f.delta)
+        if offset < first or offset > last:
             continue
         for _ in range(f.header_count):
             f.headers = read_varint(f.headers, f.stop, &length)

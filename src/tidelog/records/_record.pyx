@@ -88,7 +88,7 @@ def read_records(const uint8_t[::1] data, int32_t count, int64_t base_offset, in
         read_fields(p, end, &f)
         p = f.stop
         record = Record.__new__(Record)
-        record.offset = base_offset + f.delta
+        record.offset = add_wrapping(base_offset, f.delta)
         record.timestamp = fixed if override else add_wrapping(base_timestamp, f.timestamp)
         if f.key_length >= 0:
             record.key = PyBytes_FromStringAndSize(<const char*>f.key, f.key_length)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
+from tidelog.common.types import MAX_INT32
 from tidelog.records.attributes import MAGIC_V1, MAGIC_V2, Codec, TimestampType
 from tidelog.records.batch import Record, RecordBatch, Source, iter_batches
 from tidelog.records.builder import BatchBuilder
@@ -48,17 +49,19 @@ def _rewrite(batch: RecordBatch, records: Iterable[Record], to_magic: int) -> by
     if batch.codec == Codec.ZSTD and to_magic < MAGIC_V2:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd batches cannot be sent as magic 0 or 1")
     append_time = batch.timestamp_type == TimestampType.LOG_APPEND_TIME
-    builder: BatchBuilder | None = None
-    for record in records:
-        if builder is None:
-            builder = BatchBuilder(
-                to_magic,
-                batch.codec,
-                timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
-                base_offset=record.offset,
-                log_append_time=batch.max_timestamp if append_time else None,
-            )
+    kept = list(records)
+    builder = BatchBuilder(
+        to_magic,
+        batch.codec,
+        timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
+        base_offset=kept[0].offset,
+        log_append_time=batch.max_timestamp if append_time else None,
+    )
+    last = kept[0].offset - 1
+    for record in kept:
+        if not last < record.offset <= kept[0].offset + MAX_INT32:
+            raise CorruptRecordError(f"offset {record.offset} comes after {last}", batch.position)
+        last = record.offset
         headers = record.headers if to_magic == MAGIC_V2 else ()
         builder.append(record.timestamp, record.key, record.value, headers, record.offset)
-    assert builder is not None  # a batch has records, and callers leave out those without
     return builder.build()

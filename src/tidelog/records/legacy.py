@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
-from tidelog.common.types import NO_TIMESTAMP
+from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
 from tidelog.records._record import Record
 from tidelog.records.attributes import CODEC_MASK, LOG_OVERHEAD, MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec
 from tidelog.records.compression import DEFAULT_LIMIT, compress, decompress
@@ -125,6 +125,10 @@ def read_entry(entry: Buffer, *, limit: int = DEFAULT_LIMIT, check_crc: bool = F
     base = 0
     if wrapper.magic == MAGIC_V1 and wrapper.offset:  # some old librdkafka sent wrappers with offset 0
         base = wrapper.offset - inner[-1].offset
+    if not all(0 <= base + message.offset <= MAX_INT64 for message in inner):
+        raise CorruptRecordError(
+            f"offsets of a wrapper with offset {wrapper.offset} are out of range", wrapper.position
+        )
     if wrapper.is_log_append_time:
         return [message.record(base + message.offset, wrapper.timestamp) for message in inner]
     return [message.record(base + message.offset, message.timestamp) for message in inner]
