@@ -32,6 +32,7 @@ from tidelog.log.names import (
     LOG,
     SNAPSHOT,
     SWAP,
+    TIME_INDEX,
     TXN_INDEX,
     file_name,
     split_name,
@@ -81,6 +82,8 @@ class LogLoader:
         self._on_recovery = on_recovery
         self._segments = Segments()
         self._dropped: list[Segment] = []
+        #: Segments whose indexes are missing or broken, oldest first.
+        self._unindexed: list[Segment] = []
 
     def load(self) -> tuple[LoadedLog, ProducerState]:
         names = self._fs.listdir(self._home.path)
@@ -172,27 +175,29 @@ class LogLoader:
             txn_index_size=None if has_txn_index else 0,
         )
         try:
-            sound = file_name(base_offset, INDEX) in present
+            sound = all(file_name(base_offset, kind) in present for kind in (INDEX, TIME_INDEX))
             _ = segment.txn_index.entries
         except CorruptIndexError as error:
             _LOG.warning("%s", error)
             sound = False
         if not sound:
             _LOG.warning("%s: rebuilding missing or corrupt indexes", segment.data.path)
-            self._recover_segment(segment)
+            self._unindexed.append(segment)
         self._segments.add(segment)
 
     # ---- recovery
 
     def _recover(self) -> tuple[int, int]:
         """Steps 4 and 5; returns the log end offset and the recovery point."""
-        if not self._clean:
-            suspects = list(self._segments.between(self._recovery_point)) if self._segments else []
-            while suspects:
-                segment = suspects.pop(0)
-                if self._recover_segment(segment) > 0:
-                    self._drop(suspects)
-                    break
+        suspects = list(self._segments.between(self._recovery_point)) if self._segments and not self._clean else []
+        for segment in self._unindexed:  # before the others, and in order: recovery reads what lies before a segment
+            if segment not in suspects:
+                self._recover_segment(segment)
+        while suspects:
+            segment = suspects.pop(0)
+            if self._recover_segment(segment) > 0:
+                self._drop(suspects)
+                break
         next_offset = self._segments.last.next_offset() if self._segments else -1
         intact = next_offset >= self._log_start
         if self._segments and not intact:

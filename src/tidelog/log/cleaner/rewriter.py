@@ -67,7 +67,7 @@ class _Output:
         run.scan()
         first, last = run.header(0), run.header(len(run) - 1)
         current = self.segments[-1]
-        too_large = current.size + len(batches) > MAX_INT32 or not current.fits(last.last_offset)
+        too_large = max(current.size + len(batches), last.last_offset - current.base_offset) > MAX_INT32
         if current.size > 0 and too_large:  # recompression can make data grow, and gaps can stretch offsets
             self.finish(current)
             current = self.create(first.base_offset)
