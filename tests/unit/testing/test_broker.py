@@ -1,0 +1,47 @@
+"""The in-process broker that we ship for tests."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from tidelog.testing import Broker
+
+
+def produce(address: str, topic: str, values: list[bytes]) -> None:
+    producer = Producer({"bootstrap.servers": address})
+    for value in values:
+        producer.produce(topic, value)
+    assert producer.flush(10) == 0
+
+
+def consume(address: str, topic: str, count: int) -> list[bytes]:
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "g", "enable.auto.commit": False})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    try:
+        return [message.value() for message in consumer.consume(count, 10)]
+    finally:
+        consumer.close()
+
+
+def test_the_fixture_gives_a_working_broker(tidelog):
+    tidelog.create_topic("t")
+    produce(tidelog.address, "t", [b"a", b"b"])
+    assert consume(tidelog.address, "t", 2) == [b"a", b"b"]
+
+
+def test_a_restart_keeps_port_and_records():
+    with Broker() as broker:
+        address = broker.address
+        produce(address, "made-on-the-way", [b"a"])
+        broker.restart()
+        assert broker.address == address
+        assert consume(address, "made-on-the-way", 1) == [b"a"]
+        directory = broker.data_dir
+    assert not directory.exists()
+
+
+def test_two_brokers_do_not_know_each_other(tmp_path):
+    with Broker(tmp_path / "one") as one, Broker(tmp_path / "two") as two:
+        one.create_topic("t")
+        assert "t" not in two.server.metadata.topics
+        assert one.port != two.port
