@@ -84,13 +84,17 @@ def epoch_starts(BatchRun run, Py_ssize_t first, Py_ssize_t stop, int32_t latest
     return found
 
 
-def in_range(BatchRun run, int64_t base_offset):
-    """How many batches, from the first on, have a last offset that a segment with this base offset can hold."""
+def in_order(BatchRun run, int64_t base_offset, int64_t after):
+    """How many batches, from the first on, lie behind the offset `after` and each other, and within reach of a
+    segment with this base offset."""
     cdef Py_ssize_t i
-    cdef int64_t last
+    cdef Batch* batch
     for i in range(run.count):
-        last = run.batches[i].base_offset + run.batches[i].last_offset_delta
-        if last < base_offset or last - base_offset > INT32_MAX:
+        batch = &run.batches[i]
+        if batch.base_offset <= after or batch.last_offset_delta < 0:
+            return i
+        after = batch.base_offset + batch.last_offset_delta
+        if after < base_offset or after - base_offset > INT32_MAX:
             return i
     return run.count
 

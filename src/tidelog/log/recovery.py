@@ -1,8 +1,9 @@
 """Rebuilding what is derived from the data: indexes, leader epochs and producers, from the batches of a segment.
 
 After an unclean stop everything from the recovery point on is suspect: bytes may be missing, torn or never written. A
-segment is read from its start; every batch must be whole, have the right checksum and an offset that the segment can
-hold. The file is cut at the first that is not. Nothing behind a cut can be trusted, so later segments are deleted.
+segment is read from its start; every batch must be whole, have the right checksum, and an offset above the one before
+it that the segment can hold. The file is cut at the first that is not. Nothing behind a cut can be trusted, so later
+segments are deleted.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from __future__ import annotations
 import logging
 
 from tidelog.common.errors import CorruptRecordError
-from tidelog.log._index import CorruptIndexError
 from tidelog.log._producers import has_producers
-from tidelog.log._runs import after_control, batch_at, drop_below, epoch_starts, in_range, size_of
+from tidelog.log._runs import after_control, batch_at, drop_below, epoch_starts, in_order, size_of
 from tidelog.log.append import AppendOrigin
 from tidelog.log.leader_epochs import LeaderEpochs
 from tidelog.log.producer_state import ProducerState
@@ -31,10 +31,10 @@ def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEp
     """
     segment.indexes.restart()
     segment.txn_index.reset()
-    valid = 0
+    valid, last_offset = 0, segment.base_offset - 1
     try:
         for position, run in segment.batches():
-            count = _sound_batches(run, segment)
+            count = _sound_batches(run, segment, last_offset)
             segment.indexes.recover(run, 0, count, position)
             for epoch, offset in epoch_starts(run, 0, count, epochs.latest_epoch):
                 epochs.assign(epoch, offset)
@@ -42,14 +42,9 @@ def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEp
             valid = position + size_of(run, 0, count)
             if count < len(run):
                 break
+            last_offset = run.header(count - 1).last_offset
     except CorruptRecordError as error:
         _LOG.warning("%s: found bytes that are no batch: %s", segment.data.path, error)
-    except CorruptIndexError as error:
-        # Offsets that do not rise: the file is not what a log wrote. Keep nothing of it.
-        _LOG.error("%s: the batches are out of order, dropping the segment's data: %s", segment.data.path, error)
-        segment.indexes.restart()
-        segment.txn_index.reset()
-        valid = 0
     cut = segment.data.size - valid
     if cut:
         _LOG.warning("%s: cutting %d bytes behind the last good batch", segment.data.path, cut)
@@ -61,9 +56,9 @@ def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEp
     return cut
 
 
-def _sound_batches(run: BatchRun, segment: Segment) -> int:
-    """How many batches, from the first on, are what was written."""
-    sound = in_range(run, segment.base_offset)
+def _sound_batches(run: BatchRun, segment: Segment, last_offset: int) -> int:
+    """How many batches, from the first on, are what was written behind `last_offset`."""
+    sound = in_order(run, segment.base_offset, last_offset)
     try:
         run.check(crc=True, records=False, client=False)
     except CorruptRecordError as error:
