@@ -16,6 +16,8 @@ from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 
+#: Feature levels are fixed by the software: KIP-848 groups and both transaction protocols are always served.
+FEATURES = {"group.version": 1, "transaction.version": 2}
 SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -28,7 +30,26 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest | None) -> ApiVersio
         and SOFTWARE_NAME.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
-    return ApiVersionsResponse(api_keys=list(_served()))
+    response = ApiVersionsResponse(api_keys=list(_served()))
+    if ctx.header.api_version >= 3:
+        _add_features(response, ctx.header.api_version)
+    return response
+
+
+def _add_features(response: ApiVersionsResponse, version: int) -> None:
+    """What clients look at: with transaction.version 2 Java producers use KIP-890's protocol.
+
+    Before version 4 a supported feature must not begin at 0: clients refused such an answer (KAFKA-17011).
+    """
+    response.finalized_features_epoch = 0
+    for name, level in FEATURES.items():
+        response.finalized_features.append(
+            ApiVersionsResponse.FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        )
+        if version >= 4:
+            response.supported_features.append(
+                ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=0, max_version=level)
+            )
 
 
 @cache

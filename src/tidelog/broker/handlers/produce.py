@@ -14,6 +14,7 @@ import asyncio
 import logging
 from typing import Any
 
+from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PRODUCE_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.leaders import leader_hint
 from tidelog.broker.replication.partition import Partition
@@ -128,7 +129,8 @@ async def _verify(
     if request.transactional_id is None:
         raise KafkaError(ErrorCode.INVALID_RECORD, "a transactional batch came without a transactional id")
     guard = partition.log.start_verification(header.producer_id, header.base_sequence, header.producer_epoch)
-    if guard is None or not partition.log.verify_transactions:
+    implicit = ctx.header.api_version >= IMPLICIT_ADD_PRODUCE_VERSION
+    if guard is None or not (implicit or partition.log.verify_transactions):
         return guard
     code = await ctx.broker.coordinators.transaction.verify(
         request.transactional_id,
