@@ -165,7 +165,7 @@ def test_compaction_of_transactions(tmp_path: Path) -> None:
     append(log, [(b"b", b"2")], producer_id=2, sequence=0, transactional=True)
     end_transaction(log, 2, committed=True)
     log.roll()
-    scenario.flush()
+    log.flush()
     scenario.manager.checkpoint()
     scenario.promise(Promise(log.recovery_point, 0, {b"b": b"2"}))
     scenario.manager.cleaner.clean_one(scenario.manager.cleaner.new_rewriter())
