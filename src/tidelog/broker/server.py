@@ -167,6 +167,7 @@ class Broker:
         if self._own_store is not None:
             await self._stop_part("store", self._own_store.close())
         self._ended.set()
+        logger.info("Node %d has stopped", self.node_id)
 
     async def _stop_part(self, name: str, stopping: Coroutine[Any, Any, None]) -> None:
         """A part that cannot stop in order must not keep the others from stopping: the logs come last."""
@@ -289,6 +290,13 @@ class Broker:
             self.clock.time_ms(),
         )
         await self.store.create(paths.broker(self.node_id), data, ephemeral=True)
+        logger.info(
+            "Node %d of cluster %s serves %d partitions on %s",
+            self.node_id,
+            self.metadata.cluster_id,
+            self.metadata.partition_total,
+            ", ".join(map(str, advertised)),
+        )
 
     def _advertise(self, endpoints: list[Endpoint]) -> None:
         image = BrokerImage(

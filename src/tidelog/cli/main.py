@@ -35,6 +35,9 @@ COMMANDS: tuple[Entry, ...] = (
         "Broker",
         quick="tidelog.cli.serve:quick",
     ),
+    Entry("topics", "tidelog.cli.topics:topics", "Create, list, describe and delete topics.", "Cluster"),
+    Entry("produce", "tidelog.cli.produce:produce", "Write lines of standard input to a topic.", "Records"),
+    Entry("consume", "tidelog.cli.consume:consume", "Print the records of a topic.", "Records"),
     Entry("log", "tidelog.cli.log_group:log", "Look into Kafka log directories, offline.", "Storage"),
 )
 

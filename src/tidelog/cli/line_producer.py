@@ -1,0 +1,159 @@
+"""The producer behind `tidelog produce`: batches per partition, in order, each written once.
+
+Not the client library's producer (`tidelog.client`), which is built for throughput and callbacks; this one only has to
+keep up with a pipe, without pyarrow, and say at once what went wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tidelog.cli.record_text import NewRecord
+from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.producer.lane import Batch, Lane
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.hashing import partition_for_key
+from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
+from tidelog.protocol.messages import InitProducerIdRequest, MetadataRequest, ProduceRequest
+from tidelog.records.attributes import Codec
+from tidelog.records.builder import BatchBuilder
+
+BATCH_BYTES = 256 * 1024
+LINGER_SECONDS = 0.02
+#: Bytes that may wait to be sent before reading stops.
+MAX_QUEUED = 32 << 20
+#: From the next version on Produce names topics by id.
+LAST_VERSION_WITH_NAMES = 12
+WINDOW = 5
+DELIVERY_SECONDS = 120.0
+
+
+class LineProducer:
+    def __init__(self, cluster: ClusterClient, topic: str, *, compression: str, acks: int) -> None:
+        self._cluster = cluster
+        self._topic = topic
+        self._codec = Codec.from_name(compression)
+        self._acks = acks
+        self._partitions = 0
+        self._sticky = 0
+        self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
+        self._sequences: dict[int, int] = {}
+        self._open: dict[int, tuple[BatchBuilder, int]] = {}
+        self._lanes: dict[int, Lane] = {}
+        self._error: KafkaError | None = None
+        self._linger: asyncio.TimerHandle | None = None
+
+    @property
+    def written(self) -> int:
+        return sum(lane.records_written for lane in self._lanes.values())
+
+    async def start(self) -> None:
+        await self._cluster.retry(self._find_topic)
+        if self._acks == -1:
+            response = await (await self._cluster.any_node()).send(InitProducerIdRequest(transactional_id=None))
+            if response.error_code == ErrorCode.NONE:  # a cluster that gives none is written to all the same
+                self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
+
+    async def _find_topic(self) -> None:
+        """Ask for the topic, letting the cluster create it if it does so."""
+        node = await self._cluster.any_node()
+        request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=self._topic)])
+        response = await node.send(request)
+        topic = response.topics[0]
+        if topic.error_code:
+            code = ErrorCode(topic.error_code)
+            # Apache Kafka creates it now and answers "unknown" once.
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE if code.retriable else code, f"{self._topic}: {code.text}")
+        self._cluster.metadata.update(response, self._cluster.clock.time_ms())
+        self._partitions = len(topic.partitions)
+        self._sticky = self._cluster.rng.randrange(self._partitions)
+
+    async def add(self, record: NewRecord) -> None:
+        partition = self._place(record)
+        builder, count = self._open.get(partition) or (self._new_batch(partition), 0)
+        timestamp = self._cluster.clock.time_ms() if record.timestamp is None else record.timestamp
+        builder.append(timestamp, record.key, record.value, record.headers)
+        self._open[partition] = (builder, count + 1)
+        if builder.size_estimate >= BATCH_BYTES:
+            self._send(partition)
+            await self._make_room()
+        elif self._linger is None:
+            self._linger = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._send_all)
+        self._check()
+
+    async def finish(self) -> None:
+        self._send_all()
+        await asyncio.gather(*(lane.flushed() for lane in self._lanes.values()))
+        self._check()
+
+    def _place(self, record: NewRecord) -> int:
+        if record.partition is not None:
+            if not 0 <= record.partition < self._partitions:
+                text = f"{self._topic} has partitions 0 to {self._partitions - 1}, not {record.partition}"
+                raise UsageError(text)
+            return record.partition
+        return self._sticky if record.key is None else partition_for_key(record.key, self._partitions)
+
+    def _new_batch(self, partition: int) -> BatchBuilder:
+        if self._producer_id == NO_PRODUCER_ID:
+            return BatchBuilder(codec=self._codec)
+        return BatchBuilder(
+            codec=self._codec,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            base_sequence=self._sequences.get(partition, NO_SEQUENCE + 1),
+        )
+
+    def _send_all(self) -> None:
+        self._linger = None
+        for partition in list(self._open):
+            self._send(partition)
+        self._sticky = self._cluster.rng.randrange(self._partitions) if self._partitions else 0
+
+    def _send(self, partition: int) -> None:
+        builder, count = self._open.pop(partition)
+        self._sequences[partition] = (self._sequences.get(partition, 0) + count) & 0x7FFFFFFF
+        lane = self._lanes.get(partition)
+        if lane is None:
+            lane = self._lanes[partition] = Lane(
+                TopicPartition(self._topic, partition),
+                self._write,
+                window=WINDOW,
+                clock=self._cluster.clock,
+                wait_before_retry=self._cluster.wait_before_retry,
+                failed=self._failed,
+            )
+        deadline = self._cluster.clock.monotonic() + DELIVERY_SECONDS
+        lane.add(Batch(memoryview(builder.build()), count, deadline))
+
+    async def _make_room(self) -> None:
+        while sum(lane.queued_bytes for lane in self._lanes.values()) > MAX_QUEUED and self._error is None:
+            await max(self._lanes.values(), key=lambda lane: lane.queued_bytes).flushed()
+
+    def _failed(self, error: KafkaError) -> None:
+        self._error = self._error or error
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    async def _write(self, tp: TopicPartition, data: memoryview) -> int:
+        leader = await self._cluster.leader(tp)
+        node = await self._cluster.node(leader.id)
+        part = ProduceRequest.PartitionProduceData(index=tp.partition, records=data)
+        request = ProduceRequest(
+            acks=self._acks,
+            timeout_ms=30_000,
+            topic_data=[ProduceRequest.TopicProduceData(name=tp.topic, partition_data=[part])],
+        )
+        response: Any = await node.send(request, highest=LAST_VERSION_WITH_NAMES, answered=self._acks != 0)
+        if response is None:
+            return -1
+        entry = response.responses[0].partition_responses[0]
+        if entry.error_code:
+            code = ErrorCode(entry.error_code)
+            if code.refresh_metadata:
+                self._cluster.metadata.mark_stale([tp.topic])
+            raise KafkaError(code, entry.error_message or f"{tp}: {code.text}")
+        return int(entry.base_offset)

@@ -1,0 +1,99 @@
+"""`tidelog produce`: lines of standard input become records of a topic.
+
+Lines are gathered per partition into batches and sent when a batch is full or the input pauses; up to a few batches per
+partition are under way at once. Idempotent, so that a retry never doubles a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import click
+
+from tidelog.cli.connection import client_settings, connection_options, parse_pairs, run
+from tidelog.cli.output import Output, json_option
+from tidelog.cli.record_text import LineFormat, NewRecord, parse_json
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+
+if TYPE_CHECKING:
+    from tidelog.client.cluster_client import ClusterClient
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@click.command("produce")
+@click.argument("topic")
+@click.option("-k", "--key-separator", metavar="TEXT", help="Each line is KEY TEXT VALUE.")
+@click.option("--headers", "with_headers", is_flag=True, help="Each line begins with name:value,name:value and a tab.")
+@click.option("-H", "--header", "fixed", multiple=True, metavar="NAME=VALUE", help="A header for every record.")
+@click.option("--null", "null_marker", metavar="TEXT", help="This text stands for no key or no value.")
+@click.option("-p", "--partition", type=int, help="Write all to this partition.")
+@click.option("--compression", type=click.Choice(CODECS), default="none", show_default=True)
+@click.option("--acks", type=click.Choice(["all", "1", "0"]), default="all", show_default=True)
+@connection_options
+@json_option
+def produce(
+    topic: str,
+    key_separator: str | None,
+    with_headers: bool,
+    fixed: tuple[str, ...],
+    null_marker: str | None,
+    partition: int | None,
+    compression: str,
+    acks: str,
+    server: str | None,
+    config_file: str | None,
+    as_json: bool,
+) -> None:
+    """Write the lines of standard input to TOPIC, one record each.
+
+    With --json, each line is an object: {"key": …, "value": …, "headers": {…}, "partition": …, "timestamp": …}.
+
+    \b
+    echo 'hello' | tidelog produce greetings
+    echo '42:hello' | tidelog produce greetings -k :
+    tidelog consume a --from beginning --json --exit | tidelog produce b --json
+    """
+    headers = tuple((name, value.encode()) for name, value in parse_pairs(fixed, "--header").items())
+    lines = LineFormat(key_separator, with_headers, null_marker=null_marker)
+
+    async def work(cluster: ClusterClient) -> None:
+        from tidelog.cli.line_producer import LineProducer
+
+        producer = LineProducer(cluster, topic, compression=compression, acks={"all": -1, "1": 1, "0": 0}[acks])
+        await producer.start()
+        count = 0
+        async for line in _input_lines():
+            count += 1
+            record = parse_json(line, count) if as_json else lines.parse(line, count)
+            record = record._replace(headers=record.headers + headers)
+            await producer.add(_placed(record, partition))
+        await producer.finish()
+        Output().remark(f"{producer.written} record(s) written to {topic}.")
+
+    try:
+        run(client_settings(server, config_file), work)
+    except KafkaError as error:
+        if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise UsageError(f"There is no topic {topic}, and the cluster does not create it by itself") from error
+        raise
+
+
+def _placed(record: NewRecord, partition: int | None) -> NewRecord:
+    return record if partition is None else record._replace(partition=partition)
+
+
+async def _input_lines() -> AsyncIterator[str]:
+    """Lines of standard input without their ends, read on a thread: the loop goes on sending while nobody types."""
+    loop = asyncio.get_running_loop()
+    stream = sys.stdin.buffer
+    while True:
+        block = await loop.run_in_executor(None, stream.readlines, 1 << 16) if not stream.isatty() else None
+        lines = block if block is not None else [await loop.run_in_executor(None, stream.readline)]
+        if not lines or lines == [b""]:
+            return
+        for line in lines:
+            yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")

@@ -1,0 +1,90 @@
+"""Records as lines of text: what `tidelog produce` reads and `tidelog consume` writes.
+
+Plain: `[headers TAB] [key SEPARATOR] value`, with headers as `name:value,name:value`. JSON: one object per line with
+`key`, `value`, `headers`, `partition` and `timestamp`; bytes that are no UTF-8 are `{"base64": "…"}`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, NamedTuple
+
+from tidelog.common.errors import UsageError
+
+
+class NewRecord(NamedTuple):
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int | None = None
+    timestamp: int | None = None
+
+
+class LineFormat(NamedTuple):
+    """How a plain line is read."""
+
+    key_separator: str | None = None
+    parse_headers: bool = False
+    header_separator: str = "\t"
+    null_marker: str | None = None
+
+    def parse(self, line: str, number: int) -> NewRecord:
+        headers: tuple[tuple[str, bytes | None], ...] = ()
+        if self.parse_headers:
+            text, found, line = line.partition(self.header_separator)
+            if not found:
+                raise UsageError(f"line {number} has no headers: expected name:value,… then {self.header_separator!r}")
+            headers = parse_headers(text, number)
+        key: bytes | None = None
+        if self.key_separator is not None:
+            text, found, line = line.partition(self.key_separator)
+            if not found:
+                raise UsageError(f"line {number} has no key: expected KEY{self.key_separator}VALUE")
+            key = self._bytes(text)
+        return NewRecord(key, self._bytes(line), headers)
+
+    def _bytes(self, text: str) -> bytes | None:
+        return None if text == self.null_marker else text.encode("utf-8", "surrogateescape")
+
+
+def parse_headers(text: str, number: int) -> tuple[tuple[str, bytes | None], ...]:
+    headers = []
+    for part in filter(None, text.split(",")):
+        name, colon, value = part.partition(":")
+        if not colon:
+            raise UsageError(f"line {number}: header {part!r} is not name:value")
+        headers.append((name, value.encode()))
+    return tuple(headers)
+
+
+def parse_json(line: str, number: int) -> NewRecord:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise UsageError(f"line {number} is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError(f"line {number} is no JSON object with key, value, headers, partition or timestamp")
+    given = value.get("headers") or {}
+    pairs = given.items() if isinstance(given, dict) else [(name, item) for name, item in given]
+    return NewRecord(
+        from_json(value.get("key"), number),
+        from_json(value.get("value"), number),
+        tuple((str(name), from_json(item, number)) for name, item in pairs),
+        value.get("partition"),
+        value.get("timestamp"),
+    )
+
+
+def from_json(value: Any, number: int) -> bytes | None:
+    """A JSON value as bytes: text as it is, `{"base64": …}` decoded, anything else as its JSON."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, dict) and set(value) == {"base64"}:
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"line {number}: {value['base64']!r} is no base64") from error
+    return json.dumps(value, ensure_ascii=False).encode()

@@ -1,0 +1,112 @@
+"""`tidelog topics`, `produce`, `consume` against a broker in this process, as a user types them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from tidelog.cli.main import main
+from tidelog.testing import Broker
+
+
+@pytest.fixture(scope="module")
+def broker():
+    with Broker(config={"num.partitions": "1"}) as broker:
+        yield broker
+
+
+@pytest.fixture
+def run(broker, capsysbinary, monkeypatch):
+    """`run("topics", "list") → (status, stdout, stderr)`."""
+    monkeypatch.setenv("TIDELOG_BOOTSTRAP_SERVER", broker.address)
+
+    def call(*words: str, given: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        status = main(list(words))
+        out, err = capsysbinary.readouterr()
+        return status, out.decode(), err.decode()
+
+    return call
+
+
+def test_a_topic_is_created_listed_described_and_deleted(run):
+    assert run("topics", "create", "life", "-p", "2", "--config", "retention.ms=5000")[0] == 0
+    assert "life" in run("topics", "list")[1]
+    described = json.loads(run("topics", "describe", "life", "--json")[1])
+    assert described["configs"] == {"retention.ms": "5000"}
+    assert [p["partition"] for p in described["partitions"]] == [0, 1]
+    assert (
+        described["partitions"][0] | {"leader": 1, "replicas": [1], "start": 0, "end": 0} == described["partitions"][0]
+    )
+    assert run("topics", "delete", "life") == (0, "Deleted life.\n", "")
+    assert run("topics", "delete", "life", "--if-exists")[0] == 0
+
+
+def test_mistakes_are_explained(run):
+    run("topics", "create", "orders")
+    status, _, err = run("topics", "create", "orders")
+    assert (status, "already exists" in err) == (1, True)
+    assert run("topics", "create", "orders", "--if-not-exists")[0] == 0
+    assert "did you mean orders?" in run("topics", "describe", "ordres")[2]
+    assert "did you mean orders?" in run("consume", "ordres")[2]
+    assert "expected key=value" in run("topics", "create", "x", "--config", "retention.ms")[2]
+    assert "retention.ms" in run("topics", "create", "x", "--config", "retention.ms=soon")[2]
+    assert "expected beginning, end" in run("consume", "orders", "--from", "yonder")[2]
+    assert "holds the offsets" in run("consume", "orders", "--from", "77")[2]
+    assert "partitions 0 to 0, not 5" in run("consume", "orders", "-p", "5")[2]
+    assert "partitions 0 to 0, not 5" in run("produce", "orders", "-p", "5", given=b"x\n")[2]
+
+
+def test_nobody_there_is_said_plainly(run):
+    status, _, err = run("topics", "list", "-b", "127.0.0.1:1")
+    assert status == 1
+    assert "cannot connect to 127.0.0.1:1" in err
+
+
+def test_lines_go_in_and_come_out(run):
+    status, _, err = run("produce", "lines", given="one\ntwo\n\nfür\n".encode())
+    assert (status, err) == (0, "4 record(s) written to lines.\n")
+    assert run("consume", "lines", "--from", "beginning", "--exit")[1] == "one\ntwo\n\nfür\n"
+    assert run("consume", "lines", "--from", "-1", "--exit")[1] == "für\n"
+    assert run("consume", "lines", "--from", "1", "-n", "1")[1] == "two\n"
+    assert run("consume", "lines", "--exit")[1] == ""
+    assert run("consume", "lines", "--from", "2020-01-01", "--exit")[1] == "one\ntwo\n\nfür\n"
+    assert run("consume", "lines", "--from", "2120-01-01T00:00:00+01:00", "--exit")[1] == ""
+
+
+def test_keys_headers_and_nulls(run):
+    given = b"a:1,b:2\tk1=v1\n\tNIL=NIL\n"
+    assert run("produce", "keyed", "-k", "=", "--headers", "--null", "NIL", "-H", "c=3", given=given)[0] == 0
+    out = run(
+        "consume", "keyed", "--from", "beginning", "--exit", "--keys", "--headers", "--separator", "|", "--null", "-"
+    )[1]
+    assert out == "a:1,b:2,c:3|k1|v1\nc:3|-|-\n"
+    status, _, err = run("produce", "keyed", "-k", "=", given=b"nothing\n")
+    assert (status, "line 1 has no key" in err) == (2, True)
+
+
+def test_json_round_trip(run):
+    record = {"key": "k", "value": {"base64": "/w=="}, "headers": [["h", "x"], ["h", None]], "timestamp": 1234}
+    assert run("produce", "json", "--json", given=json.dumps(record).encode() + b"\n")[0] == 0
+    line = json.loads(run("consume", "json", "--from", "beginning", "--exit", "--json")[1])
+    assert {name: line[name] for name in record} == record
+    assert (line["topic"], line["partition"], line["offset"]) == ("json", 0, 0)
+    assert "is no JSON" in run("produce", "json", "--json", given=b"{\n")[2]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_every_codec(run, codec):
+    given = b"".join(b"%d\n" % i for i in range(5000))
+    assert run("produce", f"c-{codec}", "--compression", codec, given=given)[0] == 0
+    assert run("consume", f"c-{codec}", "--from", "beginning", "--exit")[1].encode() == given
+
+
+def test_serve_help_and_mistakes(run, tmp_path):
+    assert "server.properties" in run("serve", "--help")[1]
+    assert "No such option" in run("serve", "--nonsense")[2]
+    assert "expected key=value" in run("serve", "--set", "x", "--data-dir", str(tmp_path))[2]
+    assert "expected HOST:PORT" in run("serve", "--listen", "x", "--data-dir", str(tmp_path))[2]
+    assert "Value must be at least 1" in run("serve", "--set", "num.partitions=0", "--data-dir", str(tmp_path))[2]
