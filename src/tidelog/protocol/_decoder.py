@@ -5,6 +5,7 @@ The function reads a buffer `b` from position `p` and returns (message, position
 - a read past the end fails by itself (`struct` and indexing check it) or by an explicit test (slices do not);
 - a count is compared with the bytes that are left, at the least size of an element, before anything is made for it,
   so that memory stays in proportion to the input;
+- bytes that are no UTF-8 become U+FFFD, as in Kafka: a client with a Latin-1 name is odd, but not broken;
 - whatever goes wrong surfaces as one of `FAILURES`, which `Message.decode` turns into a `ProtocolError`.
 
 Fields that the version does not know get their defaults. Unknown tags are kept, so that a message can be passed on.
@@ -22,7 +23,7 @@ from tidelog.protocol._encoder import MAX_STRING
 from tidelog.protocol._source import Source
 from tidelog.protocol.schema import FIXED, NO_UUID, VARIABLE, Field, MessageSchema, Struct
 
-FAILURES = (struct_module.error, IndexError, UnicodeDecodeError, VarintError)
+FAILURES = (struct_module.error, IndexError, VarintError)
 Decoder = Callable[[Any, int, int], tuple[Any, int]]
 
 
@@ -193,7 +194,7 @@ class _DecoderSource:
             self.src.depth -= 1
 
     def length(self, format_: str) -> str:
-        """Read a length or a count into a new local: -1 (or less, if the peer lies) stands for null."""
+        """Read a length or a count into a new local; any negative number stands for null, as Kafka reads it."""
         size = self.src.fresh("n")
         if self.flexible:
             self.uvarint(size)
@@ -207,7 +208,7 @@ class _DecoderSource:
         """Begin `if null: … else:`; the caller writes the other branch one level deeper."""
         self.src.emit(f"if {size} < 0:")
         if nullable:
-            self.src.emit(f"    if {size} != -1: bad_length({name!r}, {size}, p)", f"    {target} = None")
+            self.src.emit(f"    {target} = None")
         else:
             self.src.emit(f"    bad_null({name!r}, p)")
         self.src.emit("else:")
@@ -221,7 +222,7 @@ class _DecoderSource:
         if type_name == "string":
             if self.flexible:
                 self.src.emit(f"if {size} > {MAX_STRING}: bad_length({name!r}, {size}, p)")
-            self.src.emit(f"{target} = str(b[p:{stop}], 'utf-8')")
+            self.src.emit(f"{target} = str(b[p:{stop}], 'utf-8', 'replace')")
         else:
             made = "bytes(b[p:{0}])" if type_name == "bytes" else "memoryview(b)[p:{0}]"
             self.src.emit(f"{target} = {made.format(stop)}")

@@ -47,11 +47,11 @@ def decode_request_header(buffer: Buffer, position: int = 0) -> tuple[RequestHea
             if size >= 0:
                 if position + size > len(buffer):
                     raise ProtocolError(f"the client id at byte {position} reaches past the end")
-                client_id = str(buffer[position : position + size], "utf-8")
+                client_id = str(buffer[position : position + size], "utf-8", "replace")
                 position += size
         if form > 1:
             position = skip_tags(buffer, position)
-    except (struct.error, IndexError, UnicodeDecodeError, VarintError) as error:
+    except (struct.error, IndexError, VarintError) as error:
         raise ProtocolError(f"malformed request header: {error}") from None
     return RequestHeader(key, version, correlation_id, client_id), position
 

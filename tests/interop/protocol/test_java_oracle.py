@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
+import random
+import re
 import struct
 import subprocess
 from collections.abc import Iterator
@@ -29,6 +31,8 @@ pytestmark = [pytest.mark.java, pytest.mark.timeout(600)]
 
 ORACLE = Path(__file__).parent / "java" / "MessageOracle.java"
 RANDOM_MESSAGES = 12
+MUTANTS = 10
+TAG_REFUSAL = re.compile(r"Invalid raw tag field list|Tag \d+ is not valid for version")
 # The one message that 4.x renamed, and the ones that neither version has as a generated class.
 OLD_NAMES = {
     "ListConfigResourcesRequest": "ListClientMetricsResourcesRequest",
@@ -73,9 +77,9 @@ class Oracle:
             raise Refused(f"Kafka {self.version}, {name} v{version}: {answer.decode()}")
         return answer
 
-    def versions(self, name: str) -> list[int]:
-        """Those of our versions that this Kafka has too."""
-        if self.version == KAFKA_3 and name in CHANGED_IN_4:
+    def versions(self, name: str, *, same_tags: bool = False) -> list[int]:
+        """Those of our versions that this Kafka has too; `same_tags`: and in which it knows the same tags."""
+        if self.version == KAFKA_3 and name in (CHANGED_IN_4 | TAGS_ADDED_IN_4 if same_tags else CHANGED_IN_4):
             return []
         answer = self.ask(b"V", name)
         if not answer:
@@ -167,7 +171,7 @@ def test_message(oracle: Oracle, name: str) -> None:
 
 @pytest.mark.parametrize("name", MESSAGE_FILES)
 def test_rewriting_in_another_version(oracle: Oracle, name: str) -> None:
-    versions = [] if oracle.version == KAFKA_3 and name in TAGS_ADDED_IN_4 else oracle.versions(name)
+    versions = oracle.versions(name, same_tags=True)
     for source in versions:
         for target in versions:
             data = Randomizer((name, source, target)).message(name, source).encode(source)
@@ -180,6 +184,34 @@ def test_rewriting_in_another_version(oracle: Oracle, name: str) -> None:
             except Refused:
                 theirs = None
             assert ours == theirs, (source, target)
+
+
+@pytest.mark.parametrize("name", MESSAGE_FILES)
+def test_what_kafka_accepts_we_accept(oracle: Oracle, name: str) -> None:
+    """Broken bytes: both refuse them, or both read the same; tags excepted, where neither is the stricter one.
+
+    We refuse known tags of a wrong size; Kafka refuses tags of a later version, and to write what was out of order.
+    """
+    source = random.Random(name)
+    for version in oracle.versions(name, same_tags=True):
+        for number in range(MUTANTS):
+            data = bytearray(
+                Randomizer((name, version, number), tags=number % 2 == 0).message(name, version).encode(version)
+            )
+            for _ in range(source.randint(1, 2) if data else 0):
+                data[source.randrange(len(data))] = source.choice((0, 1, 2, 0x7F, 0x80, 0xFF, source.randrange(256)))
+            try:
+                theirs: bytes | str = oracle.decode(name, version, bytes(data))[0]
+            except Refused as refusal:
+                theirs = str(refusal)
+            try:
+                message, end = message_class(name).decode_from(bytes(data), version)
+                ours = message.encode(version) if end == len(data) else None
+            except ProtocolError as error:
+                ours = None
+                theirs = str(error) if " tag " in str(error) else theirs
+            expected = theirs if isinstance(theirs, bytes) else ours if TAG_REFUSAL.search(theirs) else None
+            assert ours == expected, (version, bytes(data), theirs)
 
 
 @pytest.mark.parametrize(("key", "version"), [(7, 0), (0, 3), (0, 9), (18, 4), (17, 1)])

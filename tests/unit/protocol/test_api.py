@@ -123,6 +123,11 @@ def test_the_example_of_the_format_page(version: int) -> None:
     assert encode_response(ApiKey.HEARTBEAT, 4, 5, answer) == bytes.fromhex("0000000c 00000005 00 00000000 001b 00")
 
 
+def test_a_latin_1_client_id_is_no_reason_to_hang_up() -> None:
+    header, _ = decode_request_header(b"\x00\x03\x00\x01\x00\x00\x00\x05\x00\x03m\xfcx")
+    assert header.client_id == "m\ufffdx"
+
+
 def test_header_tags_are_skipped() -> None:
     frame = b"\x00\x03\x00\x09\x00\x00\x00\x05\x00\x01c\x02\x05\x01a\x06\x00body"
     header, body = decode_request_header(frame)
@@ -138,7 +143,6 @@ def test_header_tags_are_skipped() -> None:
         b"\x00\x03\x00\x09\x00\x00\x00\x05\xff\xff",
         b"\x00\x03\x00\x09\x00\x00\x00\x05\xff\xff\x7f",
         b"\x00\x03\x00\x09\x00\x00\x00\x05\xff\xff\x01\x01\x09",
-        b"\x00\x03\x00\x01\x00\x00\x00\x05\x00\x01\xff",
     ],
 )
 def test_broken_headers(data: bytes) -> None:
