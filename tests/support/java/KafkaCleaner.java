@@ -1,9 +1,9 @@
 // Runs Apache Kafka's own recovery and cleaner on a partition's directory, for comparison with ours.
 //
-//   java -cp 'libs/*' KafkaCleaner.java DIR NOW_MS CLEAN MAP_MEMORY IO_BUFFER FIRST_DIRTY [key=value of the topic]...
+//   java -cp 'libs/*' KafkaCleaner.java DIR[,DIR...] NOW_MS CLEAN MAP_MEMORY IO_BUFFER FIRST_DIRTY [key=value of the topic]...
 //
-// CLEAN: true when the log was closed properly. FIRST_DIRTY: -1 only opens the log. Prints one JSON object: seconds to
-// open (and recover), seconds to clean, the offset up to which it is clean, and what the statistics say.
+// CLEAN: true when the log was closed properly. FIRST_DIRTY: -1 only opens the log. Prints a JSON object per directory: seconds
+// to open (and recover), seconds to clean, the offset up to which it is clean, and what the statistics say.
 
 import java.io.File;
 import java.util.HashMap;
@@ -24,7 +24,6 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 public class KafkaCleaner {
     public static void main(String[] args) throws Exception {
-        File dir = new File(args[0]);
         long now = Long.parseLong(args[1]);
         boolean clean = Boolean.parseBoolean(args[2]);
         int memory = Integer.parseInt(args[3]);
@@ -37,6 +36,14 @@ public class KafkaCleaner {
         }
         KafkaScheduler scheduler = new KafkaScheduler(1);
         scheduler.startup();
+        for (String dir : args[0].split(","))
+            run(new File(dir), scheduler, settings, now, clean, memory, buffer, firstDirty);
+        scheduler.shutdown();
+        System.exit(0);
+    }
+
+    static void run(File dir, KafkaScheduler scheduler, Map<String, String> settings, long now, boolean clean,
+                    int memory, int buffer, long firstDirty) throws Exception {
         long started = System.nanoTime();
         UnifiedLog log = UnifiedLog.create(dir, new LogConfig(settings), 0L, 0L, scheduler, new BrokerTopicStats(),
             Time.SYSTEM, 300000, new ProducerStateManagerConfig(Integer.MAX_VALUE, false), 600000,
@@ -59,7 +66,5 @@ public class KafkaCleaner {
         System.out.printf("{\"opening\": %f, \"cleaning\": %f, \"end\": %d, \"bytes_read\": %d, \"leo\": %d}%n",
             opening, cleaning, end, read, log.logEndOffset());
         log.close();
-        scheduler.shutdown();
-        System.exit(0);
     }
 }
