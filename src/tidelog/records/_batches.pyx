@@ -24,8 +24,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport INT64_MAX, uint32_t
 from libc.string cimport memcpy
 
-import zlib
-
 from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError
 from tidelog.records.attributes import BatchHeader, Codec
 from tidelog.records.compression import DEFAULT_LIMIT, decompress
@@ -286,7 +284,7 @@ cdef class BatchRun:
         cdef bint unlock = self.size >= UNLOCK_FROM
         while index < stop:
             if self.batches[index].magic != 2:
-                check_legacy(self, index, crc)
+                check_legacy(self, index, crc, records)
                 index += 1
                 continue
             if unlock:
@@ -512,14 +510,12 @@ cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssiz
     return 0
 
 
-cdef int check_legacy(BatchRun run, Py_ssize_t index, bint crc) except -1:
+cdef int check_legacy(BatchRun run, Py_ssize_t index, bint crc, bint records) except -1:
+    """Messages of magic 0 and 1 are old and rare: their plain Python reader checks them."""
+    from tidelog.records.legacy import check_entry
+
     cdef Batch* batch = &run.batches[index]
-    cdef uint32_t stated = load_u32(run.data + batch.position + LOG_OVERHEAD)
-    if crc:
-        found = zlib.crc32(run.view_of(batch.position + MAGIC_AT, batch.size - MAGIC_AT))
-        if found != stated:
-            raise CorruptRecordError(f"the message's checksum is {found:#010x}: its header says {stated:#010x}",
-                                     batch.position)
+    check_entry(run.view_of(batch.position, batch.size), batch.position, crc=crc, records=records)
     return 0
 
 

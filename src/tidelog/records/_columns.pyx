@@ -152,7 +152,8 @@ cdef void fill_headers_of(Part* part, int64_t first, int64_t last, Headers* head
     cdef int32_t length = 0
     cdef int64_t offset
     for _ in range(part.count):
-        read_fields(p, part.end, &f)
+        if read_fields(p, part.end, &f) != 0:
+            return
         p = f.stop
         offset = add_wrapping(part.base_offset, f.delta)
         if offset < first or offset > last:

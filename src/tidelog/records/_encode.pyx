@@ -19,6 +19,8 @@ cdef extern from "_wire.h":
     void store_64(uint8_t* p, int64_t v) nogil
     uint8_t* write_varlong(uint8_t* p, int64_t value) nogil
     int size_of_varlong(int64_t value) nogil
+    uint8_t* write_count(uint8_t* p, int64_t value) nogil
+    int size_of_count(int64_t value) nogil
 
 cdef extern from "_columns.h":
     int COPY_SLACK
@@ -74,21 +76,20 @@ cdef inline int32_t field(Input* column, int64_t row, const uint8_t** p) noexcep
 
 
 cdef inline int64_t size_of_field(int32_t length) noexcept nogil:
-    return size_of_varlong(length) + length if length >= 0 else 1
+    return size_of_count(length) + length if length >= 0 else 1
 
 
 cdef inline uint8_t* write_field(uint8_t* out, const uint8_t* p, int32_t length, const uint8_t* end) noexcept nogil:
-    out = write_varlong(out, length)
-    if length > 0:
-        copy_bytes(out, p, length, end)
-        out += length
-    return out
+    if length < 0:
+        out[0] = 1
+        return out + 1
+    out = write_count(out, length)
+    copy_bytes(out, p, length, end)
+    return out + length
 
 
 cdef inline int32_t headers_of(Rows* rows, int64_t row, int64_t* first) noexcept nogil:
     """How many headers the row has, and the index of the first."""
-    if rows.header_ends == NULL:
-        return 0
     if rows.header_valid != NULL and not get_bit(rows.header_valid, row + rows.header_shift):
         return 0
     first[0] = rows.header_ends[row]
@@ -123,28 +124,31 @@ cdef void fill_records(Rows* rows, int64_t row, uint8_t* start, int64_t capacity
     cdef int64_t first = row, header = 0, timestamp = rows.timestamp, since, extra, length, base, largest = -1
     cdef int32_t key_length, value_length, headers
     cdef Input keys = rows.key, values = rows.value
-    base = rows.timestamps[row] if rows.timestamps != NULL else rows.timestamp
+    cdef const int64_t* timestamps = rows.timestamps
+    cdef bint with_headers = rows.header_ends != NULL
+    cdef int64_t count = rows.count
+    base = timestamps[row] if timestamps != NULL else rows.timestamp
     filled.needed = 0
-    while row < rows.count:
-        if rows.timestamps != NULL:
-            timestamp = rows.timestamps[row]
+    while row < count:
+        if timestamps != NULL:
+            timestamp = timestamps[row]
         key_length = field(&keys, row, &key)
         value_length = field(&values, row, &value)
-        headers = headers_of(rows, row, &header)
+        headers = headers_of(rows, row, &header) if with_headers else 0
         extra = size_of_headers(rows, header, headers) if headers else 0
         since = <int64_t>(<unsigned long long>timestamp - <unsigned long long>base)
-        length = (1 + size_of_varlong(since) + size_of_varlong(row - first) + size_of_field(key_length)
-                  + size_of_field(value_length) + size_of_varlong(headers) + extra)
-        if length + size_of_varlong(length) > capacity - (out - start):
-            filled.needed = length + size_of_varlong(length)
+        length = (1 + size_of_varlong(since) + size_of_count(row - first) + size_of_field(key_length)
+                  + size_of_field(value_length) + size_of_count(headers) + extra)
+        if length + size_of_count(length) > capacity - (out - start):
+            filled.needed = length + size_of_count(length)
             break
-        out = write_varlong(out, length)
+        out = write_count(out, length)
         out[0] = 0
         out = write_varlong(out + 1, since)
-        out = write_varlong(out, row - first)
+        out = write_count(out, row - first)
         out = write_field(out, key, key_length, keys.data_end)
         out = write_field(out, value, value_length, values.data_end)
-        out = write_varlong(out, headers)
+        out = write_count(out, headers)
         if headers:
             out = write_headers(out, rows, header, headers)
         if timestamp > largest:

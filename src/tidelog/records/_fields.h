@@ -27,24 +27,17 @@ typedef struct {
     int32_t length;          /* of the record, without the length itself */
 } Fields;
 
-static int check_headers(Fields *f) {
-    const uint8_t *q = f->headers;
+static int check_headers(const uint8_t *q, const uint8_t *stop, int32_t count) {
     int32_t size;
-    for (int32_t left = f->header_count; left > 0; left--) {
-        q = read_varint(q, f->stop, &size);
-        if (!q || size < 0 || size > f->stop - q) return BAD_HEADER;
-        q = read_varint(q + size, f->stop, &size);
-        if (!q || size > f->stop - q) return BAD_HEADER;
+    if (count < 0 || count > stop - q) return BAD_HEADER_COUNT;
+    for (; count > 0; count--) {
+        q = read_varint(q, stop, &size);
+        if (!q || size < 0 || size > stop - q) return BAD_HEADER;
+        q = read_varint(q + size, stop, &size);
+        if (!q || size > stop - q) return BAD_HEADER;
         if (size > 0) q += size;
     }
-    return q == f->stop ? FINE : BAD_END;
-}
-
-static inline int check_tail(const uint8_t *q, Fields *f) {
-    f->headers = q;
-    if (WIRE_LIKELY(f->header_count == 0)) return q == f->stop ? FINE : BAD_END;
-    if (f->header_count < 0 || f->header_count > f->stop - q) return BAD_HEADER_COUNT;
-    return check_headers(f);
+    return q == stop ? FINE : BAD_END;
 }
 
 /* The careful form, for the last bytes of a batch. */
@@ -63,27 +56,38 @@ static int read_fields_narrow(const uint8_t *p, const uint8_t *end, Fields *f) {
     f->value = q;
     if (f->value_length > 0) q += f->value_length;
     if (!(q = read_varint(q, f->stop, &f->header_count))) return BAD_HEADER_COUNT;
-    return check_tail(q, f);
+    f->headers = q;
+    return check_headers(q, f->stop, f->header_count);
+}
+
+static inline int read_fields_slowly(const uint8_t *p, const uint8_t *end, Fields *f) {
+    Fields apart;  /* so that the caller's own never leaves its registers */
+    int fault = read_fields_narrow(p, end, &apart);
+    *f = apart;
+    return fault;
 }
 
 /* Reads the record at p, or says what is wrong with it. */
 static inline int read_fields(const uint8_t *p, const uint8_t *end, Fields *f) {
-    if (end - p < FIELDS_WIDE) return read_fields_narrow(p, end, f);
+    if (end - p < FIELDS_WIDE) return read_fields_slowly(p, end, f);
     const uint8_t *q = read_varint_wide(p, &f->length);
-    if (!q || f->length < SMALLEST_BODY || f->length > end - q) return read_fields_narrow(p, end, f);
+    if (!q || f->length < SMALLEST_BODY || f->length > end - q) return read_fields_slowly(p, end, f);
     f->stop = q + f->length;
     q = read_varlong_wide(q + 1, &f->timestamp);
     if (!q || !(q = read_varint_wide(q, &f->delta))) return BAD_FIELD;
     if (!(q = read_varint_wide(q, &f->key_length)) || f->key_length > f->stop - q) return BAD_KEY;
     f->key = q;
     if (f->key_length > 0) q += f->key_length;
-    if (end - q < 16) return read_fields_narrow(p, end, f);
+    if (end - q < 16) return read_fields_slowly(p, end, f);
     if (!(q = read_varint_wide(q, &f->value_length)) || f->value_length > f->stop - q) return BAD_VALUE;
     f->value = q;
     if (f->value_length > 0) q += f->value_length;
-    if (end - q < 16) return read_fields_narrow(p, end, f);
-    if (!(q = read_varint_wide(q, &f->header_count))) return BAD_HEADER_COUNT;
-    return check_tail(q, f);
+    if (WIRE_LIKELY(q + 1 == f->stop && f->stop[-1] == 0)) {  /* no headers: the usual end */
+        f->headers = f->stop;
+        f->header_count = 0;
+        return FINE;
+    }
+    return read_fields_slowly(p, end, f);
 }
 
 #endif

@@ -85,7 +85,8 @@ def read_records(const uint8_t[::1] data, int32_t count, int64_t base_offset, in
     cdef Fields f
     cdef Record record
     for _ in range(count):
-        read_fields(p, end, &f)
+        if read_fields(p, end, &f) != 0:
+            break
         p = f.stop
         record = Record.__new__(Record)
         record.offset = add_wrapping(base_offset, f.delta)

@@ -147,4 +147,8 @@ static inline int size_of_unsigned(uint64_t value) {
 
 static inline int size_of_varlong(int64_t value) { return size_of_unsigned(zigzag_64(value)); }
 
+/* The same for numbers that are never negative: lengths and counts. */
+static inline uint8_t *write_count(uint8_t *p, int64_t value) { return write_unsigned(p, (uint64_t)value << 1); }
+static inline int size_of_count(int64_t value) { return size_of_unsigned((uint64_t)value << 1); }
+
 #endif

@@ -134,6 +134,17 @@ def read_entry(entry: Buffer, *, limit: int = DEFAULT_LIMIT, check_crc: bool = F
     return [message.record(base + message.offset, message.timestamp) for message in inner]
 
 
+def check_entry(entry: Buffer, position: int, *, crc: bool, records: bool) -> None:
+    """Raise CorruptRecordError unless the one entry is sound; `position` is where it lies in the caller's buffer."""
+    try:
+        if records:
+            read_entry(entry, check_crc=crc)
+        else:
+            next(iter_messages(entry, check_crc=crc))
+    except CorruptRecordError as error:
+        raise CorruptRecordError(f"magic {entry[16]} message: {error.message}", position) from error
+
+
 def unwrap(wrapper: Message, *, limit: int = DEFAULT_LIMIT, check_crc: bool = False) -> list[Message]:
     """The inner messages of a wrapper, as they lie in it: at least one, of the same magic, none packed again."""
     if wrapper.value is None:

@@ -13,6 +13,7 @@ from tidelog.records.attributes import CONTROL_BIT, TIMESTAMP_TYPE_BIT, Codec, T
 from tidelog.records.builder import BatchBuilder
 from tidelog.records.compression import compress
 from tidelog.records.crc32c import crc32c
+from tidelog.records.legacy import encode_message
 
 
 def plain(count: int) -> list[PlainRecord]:
@@ -379,6 +380,19 @@ def test_legacy_entries_are_scanned_too() -> None:
     run.check(client=False)
     with pytest.raises(ValueError, match="convert"):
         run.stamp(0, 0)
+
+
+def test_legacy_entries_are_checked_down_to_the_inner_messages() -> None:
+    inner = encode_message(1, 0, 0, 5, b"k", b"v")
+    good = encode_message(1, 0, Codec.GZIP, 5, None, compress(Codec.GZIP, inner, magic=1))
+    bad = encode_message(1, 0, Codec.GZIP, 5, None, compress(Codec.GZIP, inner[:-1] + b"w", magic=1))
+    run = BatchRun(good + bad)
+    run.scan()
+    run.check(records=False)
+    run.check(stop=1)
+    with pytest.raises(CorruptRecordError, match="checksum") as caught:
+        run.check()
+    assert caught.value.position == len(good)
 
 
 def test_reseal_is_what_stamp_does() -> None:
