@@ -75,7 +75,15 @@ class MemoryLog:
         self.fail_next: ErrorCode | None = None
         self._held: list[Callable[[ErrorCode], None]] = []
 
-    def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Callable[[ErrorCode], None]) -> None:
+    def append(
+        self,
+        tp: TopicPartition,
+        epoch: int,
+        batch: bytes,
+        done: Callable[[ErrorCode], None],
+        *,
+        transaction_version: int = 0,
+    ) -> None:
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             done(error)

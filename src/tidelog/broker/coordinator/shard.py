@@ -52,7 +52,15 @@ class Machine(Protocol):
 class PartitionWriter(Protocol):
     """All that a shard needs of the log. `done` is called once, maybe before `append` returns: NONE means committed."""
 
-    def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Callable[[ErrorCode], None]) -> None: ...
+    def append(
+        self,
+        tp: TopicPartition,
+        epoch: int,
+        batch: bytes,
+        done: Callable[[ErrorCode], None],
+        *,
+        transaction_version: int = 0,
+    ) -> None: ...
     def read_all(self, tp: TopicPartition) -> Iterator[bytes | memoryview]: ...
     def max_batch_bytes(self, tp: TopicPartition) -> int: ...
 
@@ -84,6 +92,17 @@ _APPEND_ERRORS = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_COORDINATOR,
 }
 
+#: By these the log refuses a transactional batch or a marker: nothing was written.
+_REFUSALS = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    }
+)
+
 
 class Shard:
     """See the module's text. Not thread-safe: the event loop's thread owns it."""
@@ -112,7 +131,6 @@ class Shard:
         self._on_failed = on_failed
         self._batch: list[tuple[bytes, bytes | None]] = []
         self._batch_bytes = 0
-        self._producer: tuple[int, int] | None = None
         self._flush_due = False
         self._written = 0  # appends handed to the writer, plus one while a batch is being gathered
         self._committed = 0
@@ -214,24 +232,25 @@ class Shard:
             if not result.replay:  # the machine has applied them already: memory is ahead of the log
                 self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{size} bytes of coordinator records")
-        if self._batch and (result.producer != self._producer or self._batch_bytes + size > GATHER_BYTES):
+        if result.producer is not None:
+            self._append_now(self._build(encoded, result.producer), lambda: self._replay(result))
+            return
+        if self._batch and self._batch_bytes + size > GATHER_BYTES:
             self._flush()
         if not self._batch:
-            self._producer = result.producer
             self._written += 1
             if not self._flush_due:
                 self._flush_due = True
                 self._scheduler.call_soon(self._flush_tick)
         self._batch += encoded
         self._batch_bytes += size
+        self._replay(result)
+
+    def _replay(self, result: Result) -> None:
         if result.replay:
             producer_id = result.producer[0] if result.producer else -1
             for record in result.records:
                 self.machine.replay(record, producer_id)
-
-    def _flush_tick(self) -> None:
-        self._flush_due = False
-        self._flush()
 
     def append_marker(
         self,
@@ -240,14 +259,45 @@ class Shard:
         *,
         committed: bool,
         done: Callable[[Any, KafkaError | None], None],
+        transaction_version: int = 0,
     ) -> None:
         """Append the end marker of a transaction that wrote here (a control batch), and replay it."""
+        refused: KafkaError | None = None
+        try:
+            self._append_now(batch, lambda: self.machine.replay_marker(*producer, committed), transaction_version)
+        except KafkaError as error:
+            refused = error
+        self._park(lambda error: done(None, error or refused))
+
+    def _append_now(self, batch: bytes, apply: Callable[[], None], transaction_version: int = 0) -> None:
+        """Append what belongs to a transaction: the log itself may refuse it (a fenced producer), and then raises.
+
+        Nothing was written in that case, so nothing is replayed and the shard stays.
+        """
         self._flush()
         self._written += 1
         sequence = self._written
-        self.machine.replay_marker(*producer, committed)
-        self._park(lambda error: done(None, error))
-        self._writer.append(self.tp, self.epoch, batch, lambda error: self._appended(sequence, error))
+        early: list[ErrorCode] = []
+        applied = False
+
+        def appended(error: ErrorCode) -> None:
+            if applied:
+                self._appended(sequence, error)
+            else:
+                early.append(error)
+
+        self._writer.append(self.tp, self.epoch, batch, appended, transaction_version=transaction_version)
+        if early and early[0] in _REFUSALS:
+            self._written -= 1
+            raise KafkaError(early[0])
+        apply()
+        applied = True
+        if early:
+            self._appended(sequence, early[0])
+
+    def _flush_tick(self) -> None:
+        self._flush_due = False
+        self._flush()
 
     def _flush(self) -> None:
         if not self._batch or self.state is ShardState.CLOSED:
@@ -257,10 +307,10 @@ class Shard:
         batch = self._build(records)
         self._writer.append(self.tp, self.epoch, batch, lambda error: self._appended(sequence, error))
 
-    def _build(self, records: Sequence[tuple[bytes, bytes | None]]) -> bytes:
-        producer_id, producer_epoch = self._producer or (-1, -1)
+    def _build(self, records: Sequence[tuple[bytes, bytes | None]], producer: tuple[int, int] | None = None) -> bytes:
+        producer_id, producer_epoch = producer or (-1, -1)
         builder = BatchBuilder(
-            producer_id=producer_id, producer_epoch=producer_epoch, transactional=self._producer is not None
+            producer_id=producer_id, producer_epoch=producer_epoch, transactional=producer is not None
         )
         now = self._clock.time_ms()
         for key, value in records:

@@ -28,7 +28,7 @@ class ReplicaWriter:
         self._timeout_ms = timeout_ms
         self._waiting: set[asyncio.Task[None]] = set()
 
-    def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Done) -> None:
+    def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Done, *, transaction_version: int = 0) -> None:
         """With `epoch` NO_EPOCH: whichever leader epoch is current."""
         replicas = self._broker.replicas
         partition = replicas.leader_or_error(tp)
@@ -42,7 +42,7 @@ class ReplicaWriter:
             partition.require_min_isr()
             run = BatchRun(bytearray(batch))
             run.scan()
-            info = partition.append_checked(run, AppendOrigin.COORDINATOR)
+            info = partition.append_checked(run, AppendOrigin.COORDINATOR, transaction_version=transaction_version)
         except KafkaError as error:
             done(error.code)
             return

@@ -207,12 +207,19 @@ class Partition:
         run: BatchRun,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Write batches that passed `prepare` (or the same checks); advances the high watermark where it can."""
         if not self.is_leader or self.offline:
             raise KafkaError(self.check_leader())
         try:
-            info = self.log.append_as_leader(run, self.leader_epoch, origin=origin, verification=verification)
+            info = self.log.append_as_leader(
+                run,
+                self.leader_epoch,
+                origin=origin,
+                verification=verification,
+                transaction_version=transaction_version,
+            )
         except StorageError as error:
             self.on_disk_failure(self, error)
             raise

@@ -56,7 +56,7 @@ class MarkerWriter:
             timestamp=self._clock.time_ms(),
         )
         if tp.topic != GROUP_METADATA_TOPIC:
-            self._writer.append(tp, NO_EPOCH, batch, done)
+            self._writer.append(tp, NO_EPOCH, batch, done, transaction_version=job.client_version)
             return
         try:
             shard = self._groups.active(tp.partition)
@@ -68,6 +68,7 @@ class MarkerWriter:
             (job.producer_id, job.epoch),
             committed=job.committed,
             done=lambda _, error: done(ErrorCode.NONE if error is None else error.code),
+            transaction_version=job.client_version,
         )
 
     async def write_all(self, job: MarkerJob, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
