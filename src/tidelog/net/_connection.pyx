@@ -14,7 +14,6 @@ Bytes that are no frame close this connection alone, with one log line that says
 
 import logging
 import os
-import socket
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.memoryview cimport PyMemoryView_FromMemory
@@ -26,6 +25,7 @@ from tidelog.common.errors import ProtocolError
 from tidelog.net._outgoing cimport BROKEN, COLD, DRAINED, STALLED, YIELDED, Outgoing
 from tidelog.net._outgoing import warm
 from tidelog.net._receive cimport ReceiveBuffers
+from tidelog.net.tuning import tune
 
 cdef extern from "_socket.h" nogil:
     uint32_t tl_be32(const unsigned char* p)
@@ -93,8 +93,7 @@ cdef class ServerConnection:
         if transport.get_extra_info("ssl_object") is None and sock is not None:
             self.fd = sock.fileno()
             self.outgoing = Outgoing(self.fd)
-            if sock.family != socket.AF_UNIX:
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            tune(sock)
         self.listener.on_made(self)
 
     def connection_lost(self, error):

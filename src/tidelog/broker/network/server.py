@@ -11,6 +11,7 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint
 from tidelog.broker.network._hot import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
+from tidelog.common.config import Key
 from tidelog.net._receive import ReceiveBuffers
 from tidelog.net.listener import ConnectionTable, Listener, NetworkLimits
 
@@ -28,10 +29,15 @@ def limits_from(config: BrokerConfig) -> NetworkLimits:
         max_connections_per_ip=config[keys.MAX_CONNECTIONS_PER_IP],
         per_ip_overrides=parse_overrides(config[keys.MAX_CONNECTIONS_PER_IP_OVERRIDES]),
         max_idle_ms=config[keys.CONNECTIONS_MAX_IDLE_MS],
-        send_buffer=config[keys.SOCKET_SEND_BUFFER_BYTES],
-        receive_buffer=config[keys.SOCKET_RECEIVE_BUFFER_BYTES],
+        send_buffer=_if_set(config, keys.SOCKET_SEND_BUFFER_BYTES),
+        receive_buffer=_if_set(config, keys.SOCKET_RECEIVE_BUFFER_BYTES),
         backlog=config[keys.SOCKET_LISTEN_BACKLOG_SIZE],
     )
+
+
+def _if_set(config: BrokerConfig, key: Key[int]) -> int:
+    """A socket buffer's size if somebody chose one; Kafka's default would keep the system from sizing it by need."""
+    return config[key] if config.explicit(key) else -1
 
 
 def parse_overrides(text: str) -> dict[str, int]:
