@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tidelog.broker import config as keys
+from tidelog.broker.adoption.guard import guard_unknown
+from tidelog.broker.adoption.scan import foreign_partitions
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.controller.controller import Controller
@@ -121,9 +123,15 @@ class Broker:
         self.log_manager.open()
         await self._open_store(dirs[0])
         self.node_id = await settle_identity(self)
+        adopted = await self._adopt()
         await self._load_configs()
+        await guard_unknown(self)
         self.purgatories = Purgatories(self.clock, asyncio.get_running_loop())
         self.log_manager.load(self.configs.log_config)
+        if adopted:
+            from tidelog.broker.adoption.adopt import reserve_producer_ids
+
+            await reserve_producer_ids(self)
         self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self.store, self.node_id)
         self._advertise(self.config.advertised)
@@ -264,6 +272,14 @@ class Broker:
         missing = [Create(path) for path, item in zip(wanted, found, strict=True) if item is None]
         if missing:
             await self.store.multi(missing)
+
+    async def _adopt(self) -> bool:
+        found = await foreign_partitions(self.store, self.log_manager.live_dirs)
+        if not found:
+            return False
+        from tidelog.broker.adoption.adopt import adopt
+
+        return await adopt(self, found)
 
     async def _load_configs(self) -> None:
         for topic, overrides in (await load_configs(self.store, paths.TOPIC_CONFIGS)).items():

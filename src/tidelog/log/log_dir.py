@@ -29,6 +29,7 @@ from tidelog.log.names import (
     CLEANER_OFFSET_FILE,
     LOCK_FILE,
     LOG_START_FILE,
+    METADATA_LOG_DIR,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
     DirName,
@@ -91,7 +92,7 @@ class LogDir:
         """The partitions' directories, in order; what is none is passed over with a warning."""
         for name in self._fs.listdir(self.path):
             path = self.path / name
-            if not self._fs.stat(path).is_dir:
+            if name == METADATA_LOG_DIR or not self._fs.stat(path).is_dir:
                 continue
             parsed = parse_dir(name)
             if parsed is None:

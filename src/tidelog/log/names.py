@@ -36,6 +36,8 @@ REPLICATION_OFFSET_FILE = "replication-offset-checkpoint"
 CLEANER_OFFSET_FILE = "cleaner-offset-checkpoint"
 META_PROPERTIES_FILE = "meta.properties"
 LOCK_FILE = ".lock"
+#: KRaft's metadata log: it lies among the partitions, is none of them, and is never touched.
+METADATA_LOG_DIR = "__cluster_metadata-0"
 
 _DIR = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)\Z")
 _MARKED_DIR = re.compile(

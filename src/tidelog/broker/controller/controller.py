@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from tidelog.broker import config as keys
+from tidelog.broker.adoption.guard import forget_guard
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.controller import topic_plans as plans
 from tidelog.broker.controller.election import Reason, elect
@@ -220,7 +221,8 @@ class Controller:
     async def set_topic_config(self, topic: str, overrides: Mapping[str, str]) -> None:
         """Replace what is set for a topic (already checked), at once and durably."""
         async with self._lock:
-            await self._put_config(paths.topic_config(topic), overrides, f"topics/{topic}")
+            also = await forget_guard(self._store, topic) if self._topic_configs.is_guarded(topic) else []
+            await self._put_config(paths.topic_config(topic), overrides, f"topics/{topic}", also)
             self._topic_configs.set(topic, overrides)
             self._topic_configs.unguard(topic)
             self._propagation.update_config(topic, self._topic_configs.log_config(topic))
@@ -314,12 +316,14 @@ class Controller:
             await self._put_config(path, values, change)
             done()
 
-    async def _put_config(self, path: str, values: Mapping[str, str], change: str) -> None:
+    async def _put_config(
+        self, path: str, values: Mapping[str, str], change: str, also: Sequence[Operation] = ()
+    ) -> None:
         data = znodes.encode_config(values)
         exists = await self._store.exists(path) is not None
         notes = await self._store.children(paths.CONFIG_CHANGES)
         operations: list[Operation] = [Delete(f"{paths.CONFIG_CHANGES}/{name}") for name in notes[:-10]]
-        operations.append(SetData(path, data) if exists else Create(path, data))
+        operations += [SetData(path, data) if exists else Create(path, data), *also]
         note = znodes.encode_config_change(change)
         operations.append(Create(f"{paths.CONFIG_CHANGES}/config_change_", note, sequential=True))
         await self._store.multi(operations)

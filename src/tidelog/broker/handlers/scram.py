@@ -123,6 +123,10 @@ def credential(mechanism: Mechanism, salt: bytes, salted_password: bytes, iterat
     client_key = hmac.digest(salted_password, b"Client Key", mechanism.digest)
     stored_key = hashlib.new(mechanism.digest, client_key).digest()
     server_key = hmac.digest(salted_password, b"Server Key", mechanism.digest)
+    return credential_text(salt, stored_key, server_key, iterations)
+
+
+def credential_text(salt: bytes, stored_key: bytes, server_key: bytes, iterations: int) -> str:
     parts = {"salt": salt, "stored_key": stored_key, "server_key": server_key}
     text = ",".join(f"{name}={base64.b64encode(value).decode()}" for name, value in parts.items())
     return f"{text},iterations={iterations}"
