@@ -185,6 +185,7 @@ cdef inline bint disk_rules_hold(Batch* batch) noexcept nogil:
 
 
 @cython.freelist(16)
+@cython.no_gc_clear  # breaking a cycle must not drop the buffer that `source` still exports
 cdef class BatchRun:
     def __cinit__(self, buffer):
         self.batches = self.few
