@@ -11,6 +11,8 @@ _TABLE: dict[str, tuple[str, str]] = {
     "dump": ("tidelog.cli.log_dump:dump", "Show batches, records, indexes, snapshots and checkpoints."),
     "verify": ("tidelog.cli.log_verify:verify", "Check checksums, offsets, indexes and snapshots."),
     "stat": ("tidelog.cli.log_stat:stat", "Show sizes, counts, times, compression and keys."),
+    "reindex": ("tidelog.cli.log_reindex:reindex", "Build the indexes anew from the data."),
+    "compact": ("tidelog.cli.log_compact:compact", "Keep only the last record of every key."),
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from tidelog.common.errors import UsageError
@@ -41,3 +42,10 @@ def is_partition(path: Path) -> bool:
     if parse_dir(resolved.name) is None:
         return False
     return not any(child.is_dir() and parse_dir(child.name) is not None for child in resolved.iterdir())
+
+
+def by_directory(partitions: Iterable[PartitionReader]) -> Iterator[tuple[Path, list[PartitionReader]]]:
+    """The partitions, gathered by the log directory that they lie in."""
+    ordered = sorted(partitions, key=lambda partition: (partition.path.parent, partition.topic_partition))
+    for root, members in groupby(ordered, key=lambda partition: partition.path.parent):
+        yield root, list(members)

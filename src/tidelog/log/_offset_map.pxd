@@ -5,9 +5,9 @@ cdef class OffsetMap:
     cdef readonly int64_t slots
     cdef readonly int64_t latest_offset
     cdef int64_t entries
+    cdef int64_t used_slots
     cdef uint8_t *table
 
-    cdef _allocate(self)
     cdef _digest(self, key, uint8_t *digest)
     cdef int put_digest(self, const uint8_t *digest, int64_t offset) noexcept nogil
     cdef int64_t find_digest(self, const uint8_t *digest) noexcept nogil

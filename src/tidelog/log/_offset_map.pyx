@@ -4,13 +4,15 @@ An open hash table of 24-byte entries: the key's MD5 (16 bytes) and the offset (
 so any number of them costs the same. Probing is Kafka's: attempts 0 to 12 read the slot from the digest's bytes at that
 position, later ones go on to the next slots. An entry of 24 zero bytes is an empty slot.
 
-Memory is asked for zeroed, so that the system gives pages only as the map fills.
+`slots` is what the configured memory allows and never grows. A pass over few records uses fewer of them (`clear` is told
+how many keys there can be at most): a small table stays in the cache, and an idle broker does not hold 128 MiB. A large
+one asks for huge pages, because otherwise every first touch of a page costs more than the probe that caused it.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 
 cdef extern from "_md5.h":
@@ -19,13 +21,25 @@ cdef extern from "_md5.h":
 
 cdef extern from *:
     """
+    #include <stdlib.h>
+    #include <sys/mman.h>
     static inline void prefetch_for_write(const void *p) { __builtin_prefetch(p, 1, 1); }
+    static void *large_memory(size_t size) {
+        void *memory = NULL;
+        if (posix_memalign(&memory, (size_t)2 << 20, size) != 0) return NULL;
+    #ifdef MADV_HUGEPAGE
+        if (size >= (size_t)4 << 20) madvise(memory, size, MADV_HUGEPAGE);
+    #endif
+        return memory;
+    }
     """
     void prefetch_for_write(const void *p) noexcept nogil
+    void *large_memory(size_t size) noexcept nogil
 
 cdef enum:
     DIGEST = 16
     ENTRY = 24
+    FEWEST = 1024  # slots
 
 BYTES_PER_ENTRY = ENTRY
 
@@ -63,23 +77,26 @@ cdef class OffsetMap:
             raise ValueError(f"an offset map needs at least {ENTRY} bytes, not {memory}")
         self.slots = memory // ENTRY
         self.table = NULL
-        self._allocate()
+        self.clear(FEWEST)
 
     def __dealloc__(self):
         free(self.table)
 
-    cdef _allocate(self):
-        self.table = <uint8_t *> calloc(self.slots, ENTRY)
-        if self.table == NULL:
-            raise MemoryError(f"no memory for an offset map of {self.slots} slots")
+    def clear(self, keys=None):
+        """Forget everything, and make room for so many keys (None: as many as the memory allows)."""
+        cdef int64_t wanted = self.slots
+        if keys is not None:
+            wanted = min(wanted, max(<int64_t> FEWEST, <int64_t> keys + <int64_t> keys // 2))
+        if self.table == NULL or wanted != self.used_slots:
+            free(self.table)
+            self.table = <uint8_t *> large_memory(wanted * ENTRY)
+            if self.table == NULL:
+                self.used_slots = 0
+                raise MemoryError(f"no memory for an offset map of {wanted} slots")
+            self.used_slots = wanted
+        memset(self.table, 0, wanted * ENTRY)
         self.entries = 0
         self.latest_offset = -1
-
-    def clear(self):
-        """Forget everything. Fresh zero pages are cheaper than writing zeros over a table that was hardly used."""
-        free(self.table)
-        self.table = NULL
-        self._allocate()
 
     def __len__(self):
         return self.entries
@@ -112,16 +129,16 @@ cdef class OffsetMap:
 
     cdef void prefetch(self, const uint8_t *digest) noexcept nogil:
         """Start to load the digest's first slot: the table is larger than any cache, and a miss costs most of a probe."""
-        prefetch_for_write(self.table + slot_of(digest, 0, self.slots) * ENTRY)
+        prefetch_for_write(self.table + slot_of(digest, 0, self.used_slots) * ENTRY)
 
     cdef int put_digest(self, const uint8_t *digest, int64_t offset) noexcept nogil:
         """0, or -1 when there is no slot left."""
         cdef int64_t attempt = 0
         cdef uint8_t *entry
-        if self.entries >= self.slots:
+        if self.entries >= self.used_slots:
             return -1
         while True:
-            entry = self.table + slot_of(digest, attempt, self.slots) * ENTRY
+            entry = self.table + slot_of(digest, attempt, self.used_slots) * ENTRY
             if memcmp(entry, digest, DIGEST) == 0:
                 break
             if is_empty(entry):
@@ -137,9 +154,9 @@ cdef class OffsetMap:
         cdef int64_t attempt = 0
         cdef int64_t offset
         cdef const uint8_t *entry
-        # Once probing is linear, `slots` attempts have seen every slot.
-        while attempt < self.slots + DIGEST - 4:
-            entry = self.table + slot_of(digest, attempt, self.slots) * ENTRY
+        # Once probing is linear, that many attempts have seen every slot.
+        while attempt < self.used_slots + DIGEST - 4:
+            entry = self.table + slot_of(digest, attempt, self.used_slots) * ENTRY
             if memcmp(entry, digest, DIGEST) == 0:
                 memcpy(&offset, entry + DIGEST, 8)
                 return offset

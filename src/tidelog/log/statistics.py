@@ -71,6 +71,8 @@ class StatisticsReader:
 
     def read(self) -> PartitionStatistics:
         result = self.result
+        if self._offsets is not None:
+            self._offsets.clear()
         for segment in self._partition.segments:
             result.segments += 1
             for _, run in segment.runs():

@@ -35,6 +35,7 @@ def test_it_is_a_dictionary_of_latest_offsets() -> None:
 def test_it_works_to_the_last_slot_and_then_says_so() -> None:
     offsets = OffsetMap(BYTES_PER_ENTRY * 64 + 5)
     assert offsets.slots == 64
+    offsets.clear()
     for offset in range(64):
         offsets.put(b"%d" % offset, offset)
     assert [offsets.get(b"%d" % n) for n in range(64)] == list(range(64))
@@ -50,3 +51,15 @@ def test_offset_zero_of_a_key_is_found() -> None:
     offsets = OffsetMap(BYTES_PER_ENTRY * 10)
     offsets.put(b"", 0)
     assert offsets.get(b"") == 0
+
+
+def test_a_pass_over_few_records_uses_few_slots() -> None:
+    offsets = OffsetMap(BYTES_PER_ENTRY * 1_000_000)
+    for keys in (10, 5000, 200_000, 10):
+        offsets.clear(keys)
+        for n in range(keys):
+            offsets.put(b"%d" % n, n)
+        assert len(offsets) == keys
+        assert [offsets.get(b"%d" % n) for n in range(0, keys, 97)] == list(range(0, keys, 97))
+        assert offsets.get(b"absent") == -1
+    assert offsets.slots == 1_000_000

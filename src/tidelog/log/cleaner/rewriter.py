@@ -111,7 +111,7 @@ class Rewriter:
 
         `position` is where to begin in the first segment. When the map is full the rest waits for the next pass.
         """
-        self.offsets.clear()
+        self.offsets.clear(end - start)  # no more keys than offsets
         transactions = CleanedTransactions()
         transactions.add_aborted(aborted)
         for number, segment in enumerate(segments):
