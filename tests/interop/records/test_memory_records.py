@@ -107,7 +107,7 @@ def test_we_read_what_kafka_writes(tmp_path: Path) -> None:
 
 
 def test_kafka_and_we_refuse_the_same_batches(tmp_path: Path) -> None:
-    """Right checksums over damaged magic 2 batches. We are stricter in two things: numbers that overflow their width, and
+    """Right checksums over damaged magic 2 batches. We are stricter in two things: numbers that overflow, and
     batches that say they have no records but go on."""
     rng = random.Random(39)
     batches = []
