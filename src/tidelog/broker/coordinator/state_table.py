@@ -53,8 +53,10 @@ class StateTable(Generic[S]):
         """The page's section: a diagram and the table of transitions."""
         name = {state: "".join(part.capitalize() for part in state.name.split("_")) for state in self.states()}
         lines = [f"## {self.title}", "", "```mermaid", "stateDiagram-v2", f"    [*] --> {name[self.initial]}"]
-        lines += [f"    {name[row.source]} --> {name[row.target]}: {row.event}" for row in self.rows]
+        for row in self.rows:
+            event = row.event.replace(":", ",")  # a second colon would end the label
+            lines.append(f"    {name[row.source]} --> {name[row.target]}: {event}")
         lines += [f"    {name[state]} --> [*]" for state in self.states() if state in self.final]
         lines += ["```", "", "| state | when | next state |", "|---|---|---|"]
-        lines += [f"| {row.source.value} | {row.event} | {row.target.value} |" for row in self.rows]
+        lines += [f"| {name[row.source]} | {row.event} | {name[row.target]} |" for row in self.rows]
         return "\n".join([*lines, ""])

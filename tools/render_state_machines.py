@@ -1,0 +1,41 @@
+"""Renders docs/reference/state-machines.md from the machines' own tables. `--check` only compares.
+
+usage: render_state_machines.py [--check]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tidelog.broker.coordinator.group.classic_states import CLASSIC_GROUP
+from tidelog.broker.coordinator.group.consumer_states import CONSUMER_GROUP, CONSUMER_MEMBER
+from tidelog.broker.coordinator.transaction.states import TRANSACTION
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "state-machines.md"
+INTRODUCTION = """# State machines of the coordinators
+
+Rendered from the tables that the code runs on (`tools/render_state_machines.py`): a transition that is not listed here
+raises. Where the states are kept, and what a crash leaves of them: [group records](../formats/group-records.md).
+
+"""
+
+
+def render() -> str:
+    tables = (CLASSIC_GROUP, CONSUMER_GROUP, CONSUMER_MEMBER, TRANSACTION)
+    return INTRODUCTION + "\n".join(table.markdown() for table in tables)
+
+
+def main() -> int:
+    if "--check" in sys.argv[1:]:
+        fresh = PAGE.exists() and PAGE.read_text() == render()
+        if not fresh:
+            print(f"{PAGE} is out of date: run tools/render_state_machines.py", file=sys.stderr)
+        return 0 if fresh else 1
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(render())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
