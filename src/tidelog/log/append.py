@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 from tidelog.common.types import NO_EPOCH, NO_TIMESTAMP
 from tidelog.log.file_slice import FileSlice
-
-
-class AppendOrigin(IntEnum):
-    """Who wrote the records: it decides which of the producer's rules are checked."""
-
-    REPLICATION = 0
-    CLIENT = 1
-    COORDINATOR = 2
+from tidelog.records.origin import AppendOrigin as AppendOrigin  # part of this module's vocabulary
 
 
 class AppendInfo(NamedTuple):

@@ -9,6 +9,7 @@ transaction. For the last, `aborted` holds (producer id, first offset) as a Fetc
 on the producer's transactional batches do not count, until its abort marker.
 """
 
+cimport cython
 from cpython.buffer cimport Py_buffer, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uintptr_t
@@ -178,6 +179,7 @@ cdef inline void put_header(Column* column, const uint8_t* p, int32_t length, Pa
         column.used += length
 
 
+@cython.no_gc_clear  # the collector must not drop the buffer's owner before it is released
 cdef class Held:
     """A buffer that is kept in place while addresses point into it."""
 

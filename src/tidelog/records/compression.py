@@ -7,7 +7,8 @@
     zstd     plain frames; magic 2 only
 
 Decompression is bounded twice: by `limit`, and by what so few compressed bytes can possibly hold, so that a length
-field that lies costs nothing. All failures are CorruptRecordError. The codecs' C code releases the GIL.
+field that lies costs nothing. All failures are CorruptRecordError. The codecs' C code releases the GIL. Each library is
+imported when its codec is first used: a broker should not pay for those that nobody sends.
 """
 
 from __future__ import annotations
@@ -15,13 +16,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 
-import cramjam
-import lz4.frame
-import zstandard
-
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
 from tidelog.records import lz4_frame
 from tidelog.records.attributes import CURRENT_MAGIC, MAGIC_V2, Codec
+from tidelog.records.lz4_frame import MalformedError
 
 __all__ = ["DEFAULT_LIMIT", "Codec", "compress", "decompress"]
 
@@ -55,7 +53,7 @@ def decompress(codec: Codec, data: Buffer, *, limit: int = DEFAULT_LIMIT, magic:
         raise CorruptRecordError(f"zstd needs magic 2; this batch has magic {magic}")
     try:
         return _DECOMPRESSORS[codec](memoryview(data), limit, magic)
-    except (zlib.error, zstandard.ZstdError, cramjam.DecompressionError, RuntimeError, EOFError) as error:
+    except MalformedError as error:
         raise CorruptRecordError(f"{len(data)} bytes are no {codec.label} data: {error}") from error
 
 
@@ -84,11 +82,14 @@ def _gunzip(data: memoryview, limit: int, magic: int) -> bytes:
     rest: Buffer = data
     while True:
         member = zlib.decompressobj(GZIP_WINDOW)
-        part = member.decompress(rest, room + 1)
+        try:
+            part = member.decompress(rest, room + 1)
+        except zlib.error as error:
+            raise MalformedError(error) from error
         if len(part) > room:
             raise _too_large(Codec.GZIP, limit)
         if not member.eof:
-            raise EOFError("the gzip member is cut off")
+            raise MalformedError("the gzip member is cut off")
         parts.append(part)
         room -= len(part)
         rest = member.unused_data
@@ -97,6 +98,8 @@ def _gunzip(data: memoryview, limit: int, magic: int) -> bytes:
 
 
 def _snappy(data: Buffer, level: int | None, magic: int) -> bytes:
+    import cramjam
+
     view = memoryview(data)
     out = bytearray(XERIAL_HEADER)
     for start in range(0, len(view), XERIAL_BLOCK):
@@ -107,37 +110,39 @@ def _snappy(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _unsnappy(data: memoryview, limit: int, magic: int) -> bytes:
+    import cramjam
+
     blocks = list(_xerial_blocks(data)) if data[: len(XERIAL_MAGIC)] == XERIAL_MAGIC else [data]
-    total = sum(map(_snappy_length, blocks))
-    if total > limit:
-        raise _too_large(Codec.SNAPPY, limit)
-    parts = [bytes(cramjam.snappy.decompress_raw(block)) for block in blocks]
+    try:
+        claims = [int(cramjam.snappy.decompress_raw_len(block)) for block in blocks]
+        for block, claim in zip(blocks, claims, strict=True):
+            if claim > len(block) * SNAPPY_RATIO:
+                raise MalformedError(f"a snappy block of {len(block)} bytes claims {claim}")
+        if sum(claims) > limit:
+            raise _too_large(Codec.SNAPPY, limit)
+        parts = [bytes(cramjam.snappy.decompress_raw(block)) for block in blocks]
+    except cramjam.DecompressionError as error:
+        raise MalformedError(error) from error
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _xerial_blocks(data: memoryview) -> Iterator[memoryview]:
     position = len(XERIAL_HEADER)
     if len(data) < position:
-        raise EOFError("the xerial header is cut off")
+        raise MalformedError("the xerial header is cut off")
     while position < len(data):
         size = int.from_bytes(data[position : position + 4], "big")
         position += 4
         if position + size > len(data):
-            raise EOFError(f"a xerial block of {size} bytes is cut off at {len(data) - position}")
+            raise MalformedError(f"a xerial block of {size} bytes is cut off at {len(data) - position}")
         if size:
             yield data[position : position + size]
         position += size
 
 
-def _snappy_length(block: memoryview) -> int:
-    """What the block says it unpacks to, refused when a block of this size cannot."""
-    length = int(cramjam.snappy.decompress_raw_len(block))
-    if length > len(block) * SNAPPY_RATIO:
-        raise EOFError(f"a snappy block of {len(block)} bytes claims {length}")
-    return length
-
-
 def _lz4(data: Buffer, level: int | None, magic: int) -> bytes:
+    import lz4.frame
+
     frame: bytes = lz4.frame.compress(
         data,
         compression_level=0 if level is None or level == LZ4_DEFAULT_LEVEL else max(level, 3),
@@ -149,42 +154,49 @@ def _lz4(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _unlz4(data: memoryview, limit: int, magic: int) -> bytes:
+    import lz4.frame
+
     bound = lz4_frame.output_bound(data)
     source: Buffer = lz4_frame.with_header_checksum(data, broken=False) if magic == 0 else data
     reader = lz4.frame.LZ4FrameDecompressor()
-    out: bytes = reader.decompress(source, min(bound, limit) + 1)
+    try:
+        out: bytes = reader.decompress(source, min(bound, limit) + 1)
+    except RuntimeError as error:
+        raise MalformedError(error) from error
     if len(out) > limit:
         raise _too_large(Codec.LZ4, limit)
     if not reader.eof:
-        raise EOFError("the lz4 frame is cut off")
+        raise MalformedError("the lz4 frame is cut off")
     return out
 
 
 def _zstd(data: Buffer, level: int | None, magic: int) -> bytes:
+    import zstandard
+
     return zstandard.ZstdCompressor(level=ZSTD_DEFAULT_LEVEL if level is None else level).compress(data)
 
 
 def _unzstd(data: memoryview, limit: int, magic: int) -> bytes:
+    import zstandard
+
     context = zstandard.ZstdDecompressor(max_window_size=max(limit, ZSTD_WINDOW))
     parts: list[bytes] = []
     room = limit
     chunk = max(CHUNK, len(data) * 8)
-    with context.stream_reader(data, read_across_frames=True) as reader:
-        while part := reader.read(min(chunk, room + 1)):
-            if len(part) > room:
-                raise _too_large(Codec.ZSTD, limit)
-            parts.append(part)
-            room -= len(part)
-            chunk *= 2
-    _require_whole_zstd(data, limit - room)
+    try:
+        with context.stream_reader(data, read_across_frames=True) as reader:
+            while part := reader.read(min(chunk, room + 1)):
+                if len(part) > room:
+                    raise _too_large(Codec.ZSTD, limit)
+                parts.append(part)
+                room -= len(part)
+                chunk *= 2
+        claimed = zstandard.frame_content_size(data)
+    except zstandard.ZstdError as error:
+        raise MalformedError(error) from error
+    if claimed > limit - room:  # the stream reader takes a cut-off input for its end
+        raise MalformedError(f"the zstd frame claims {claimed} bytes and holds {limit - room}")
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _require_whole_zstd(data: memoryview, produced: int) -> None:
-    """The stream reader takes a cut-off input for its end, so compare with the frame's own statement of its size."""
-    claimed = zstandard.frame_content_size(data)
-    if claimed > produced:
-        raise EOFError(f"the zstd frame claims {claimed} bytes and holds {produced}")
 
 
 _COMPRESSORS: dict[Codec, Callable[[Buffer, int | None, int], bytes]] = {

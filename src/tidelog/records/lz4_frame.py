@@ -28,6 +28,10 @@ _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x1
 _PRIME_1 = 0x9E3779B1
 
 
+class MalformedError(ValueError):
+    """The bytes are not of their codec."""
+
+
 def _rotate(value: int, bits: int) -> int:
     return (value << bits | value >> (32 - bits)) & _MASK
 
@@ -52,11 +56,11 @@ def xxhash32_short(data: bytes) -> int:
 def _header_size(frame: Buffer) -> int:
     """Bytes up to and with the header checksum."""
     if len(frame) < MIN_HEADER or frame[:4] != FRAME_MAGIC:
-        raise EOFError("no lz4 frame starts here")
+        raise MalformedError("no lz4 frame starts here")
     flags = frame[4]
     size = MIN_HEADER + (8 if flags & CONTENT_SIZE else 0) + (4 if flags & DICTIONARY else 0)
     if len(frame) < size:
-        raise EOFError("the lz4 frame's header is cut off")
+        raise MalformedError("the lz4 frame's header is cut off")
     return size
 
 
@@ -73,7 +77,7 @@ def output_bound(frame: Buffer) -> int:
     position = _header_size(frame)
     flags = frame[4]
     if not flags & INDEPENDENT:
-        raise EOFError("the lz4 frame has linked blocks, which Kafka does not support")
+        raise MalformedError("the lz4 frame has linked blocks, which Kafka does not support")
     largest = 1 << (8 + 2 * (frame[5] >> 4 & 7))
     trailer = 4 if flags & BLOCK_CHECKSUM else 0
     bound = 0

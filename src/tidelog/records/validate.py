@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
@@ -26,6 +25,7 @@ from tidelog.records.batch import Record, RecordBatch
 from tidelog.records.builder import BatchBuilder
 from tidelog.records.compression import DEFAULT_LIMIT
 from tidelog.records.legacy import Message, iter_messages, read_entry
+from tidelog.records.origin import AppendOrigin
 
 LATEST_PRODUCE = 13
 ONE_BATCH_SINCE = 3
@@ -33,14 +33,6 @@ ZSTD_SINCE = 7
 HOUR_MS = 3_600_000
 #: How many record errors the error's own text shows; all of them are in `record_errors`.
 SHOWN = 3
-
-
-class AppendOrigin(Enum):
-    """Who appends: the rules for clients do not bind the broker's own writers, and followers copy their leader."""
-
-    CLIENT = "client"
-    COORDINATOR = "coordinator"
-    REPLICATION = "replication"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from tidelog.records.compression import compress
 from tidelog.records.control import end_txn_marker
 from tidelog.records.crc32c import crc32c
 from tidelog.records.legacy import encode_message
-from tidelog.records.validate import HOUR_MS, AppendOrigin, ProduceRules, validate_produce
+from tidelog.records.origin import AppendOrigin
+from tidelog.records.validate import HOUR_MS, ProduceRules, validate_produce
 
 NOW = 10_000_000
 DEFAULT = ProduceRules()

@@ -18,7 +18,6 @@ from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
-from tidelog.records import validate
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import Codec, TimestampType
 from tidelog.records.validate import ProduceRules, ValidatedRecords, validate_produce
@@ -194,7 +193,7 @@ class Partition:
             records,
             self.rules,
             now_ms=self._clock.time_ms(),
-            origin=validate.AppendOrigin[origin.name],
+            origin=origin,
             request_version=request_version,
         )
 
