@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.broker.handlers import handler_for, load
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.network._fetch import FetchAsk
 from tidelog.broker.network._hot import Lane
 from tidelog.broker.network.driver import Driver
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -66,7 +67,8 @@ class Dispatcher:
                 raise ProtocolError(f"{row.key.name} version {header.api_version} is not served here")
             request = None
         else:
-            request = request_class(header.api_key).decode(memoryview(frame), header.api_version, position)
+            decode = FetchAsk.decode if header.api_key == ApiKey.FETCH else request_class(header.api_key).decode
+            request = decode(memoryview(frame), header.api_version, position)
         context = RequestContext(
             self._broker,
             header,

@@ -6,7 +6,8 @@
 
 The cache holds at most `slots` sessions. A new one may push out one that has not been used for `eviction_ms`, or, if it
 is itself larger, a smaller one that has lived that long; followers come before consumers. Who finds no room goes on
-without a session. Everything here is a plain data structure; the owner says what time it is.
+without a session. A session's key of a partition is (topic id, "", number) or (b"", topic, number): it uses ids or
+names, never both. Everything here is a plain data structure; the owner says what time it is.
 """
 
 from __future__ import annotations
@@ -14,17 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tidelog.broker.replication.fetching import PartitionData, PartitionFetch
+from tidelog.broker.network._fetch import FetchedPartition, Key, PartitionFetch
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import Rng
-from tidelog.common.types import MAX_INT32, NO_EPOCH, TopicPartition
+from tidelog.common.types import MAX_INT32, NO_EPOCH
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
-
-Key = tuple[bytes, str, int]
-"""(topic id, topic name, partition): a session uses ids or names, never both."""
 
 
 @dataclass(slots=True)
@@ -35,7 +33,7 @@ class CachedPartition:
     high_watermark: int = -1
     log_start_offset: int = -1
 
-    def take_news(self, data: PartitionData) -> bool:
+    def take_news(self, data: FetchedPartition) -> bool:
         """Whether an answer holds anything that the consumer does not know yet; remembers it."""
         news = bool(data.records)
         if data.high_watermark != self.high_watermark:
@@ -47,7 +45,7 @@ class CachedPartition:
         if data.error_code:
             self.high_watermark = -1  # the answer after the error must tell it again
             news = True
-        return news or data.diverging_epoch.epoch != NO_EPOCH or data.preferred_read_replica != -1
+        return news or data.diverging_epoch != NO_EPOCH or data.preferred_read_replica != -1
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +72,7 @@ class FetchSession:
     def fetches(self) -> list[tuple[Key, PartitionFetch]]:
         return [(key, cached.fetch) for key, cached in self.partitions.items()]
 
-    def changed(self, answers: Iterable[tuple[Key, PartitionData]]) -> list[tuple[Key, PartitionData]]:
+    def changed(self, answers: Iterable[tuple[Key, FetchedPartition]]) -> list[tuple[Key, FetchedPartition]]:
         """The answers that hold news. Who got records goes to the end, so that the others come first next time."""
         told = []
         for key, data in answers:
@@ -150,7 +148,3 @@ class FetchSessionCache:
         del self._sessions[oldest.id]
         self.evictions += 1
         return True
-
-
-def key_of(tp: TopicPartition, topic_id: bytes, uses_ids: bool) -> Key:
-    return (topic_id, "", tp.partition) if uses_ids else (b"", tp.topic, tp.partition)

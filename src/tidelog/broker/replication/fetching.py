@@ -13,19 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidelog.broker.network._fetch import FetchedPartition, PartitionFetch
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import Waiting
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.common.types import NO_EPOCH
 from tidelog.log.file_slice import FileSlice
-from tidelog.protocol.messages import FetchResponse
 
 if TYPE_CHECKING:
     from tidelog.broker.replication.replica_manager import ReplicaManager
-
-PartitionData = FetchResponse.PartitionData
-AbortedTransaction = FetchResponse.AbortedTransaction
-EpochEndOffset = FetchResponse.EpochEndOffset
 
 NO_RECORDS = b""
 
@@ -44,37 +40,17 @@ class FetchParams(NamedTuple):
         return self.replica_id >= 0
 
 
-class PartitionFetch(NamedTuple):
-    """What a request (or its session) asks of one partition."""
-
-    tp: TopicPartition
-    topic_id: bytes
-    fetch_offset: int
-    max_bytes: int
-    current_leader_epoch: int = NO_EPOCH
-    last_fetched_epoch: int = NO_EPOCH
-    log_start_offset: int = -1
-    error: ErrorCode = ErrorCode.NONE
-    """Known before reading: the topic id or name is not known."""
-
-
 class FetchRead(NamedTuple):
     """The outcome of reading all partitions once."""
 
-    partitions: list[PartitionData]
+    partitions: list[FetchedPartition]
     bytes: int
     answer_now: bool
     """An error or a diverging epoch: there is nothing to wait for."""
 
 
-def failed(fetch: PartitionFetch, code: ErrorCode) -> PartitionData:
-    return PartitionData(
-        partition_index=fetch.tp.partition,
-        error_code=code,
-        high_watermark=-1,
-        records=NO_RECORDS,
-        aborted_transactions=[],
-    )
+def failed(fetch: PartitionFetch, code: int) -> FetchedPartition:
+    return FetchedPartition(fetch.tp.partition, code)
 
 
 def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> FetchRead:
@@ -86,8 +62,8 @@ def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[Pa
     now = False
     for fetch in fetches:
         data = read_one(replicas, params, fetch, min(fetch.max_bytes, left), first)
-        size = len(data.records or NO_RECORDS)
-        if data.error_code or data.diverging_epoch.epoch != NO_EPOCH:
+        size = len(data.records)
+        if data.error_code or data.diverging_epoch != NO_EPOCH:
             now = True
         if size:
             first = False
@@ -99,7 +75,7 @@ def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[Pa
 
 def read_one(
     replicas: ReplicaManager, params: FetchParams, fetch: PartitionFetch, limit: int, at_least_one: bool
-) -> PartitionData:
+) -> FetchedPartition:
     if fetch.error:
         return failed(fetch, fetch.error)
     partition = replicas.leader_or_error(fetch.tp, fetch.current_leader_epoch)
@@ -120,22 +96,21 @@ def _read(
     fetch: PartitionFetch,
     limit: int,
     at_least_one: bool,
-) -> PartitionData:
+) -> FetchedPartition:
     log = partition.log
-    data = PartitionData(
-        partition_index=fetch.tp.partition,
+    data = FetchedPartition(
+        fetch.tp.partition,
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset if params.committed_only else -1,
         log_start_offset=log.log_start_offset,
-        aborted_transactions=None,
-        records=NO_RECORDS,
+        aborted=None,
     )
     if fetch.last_fetched_epoch != NO_EPOCH:
         epoch, end = log.end_offset_for_epoch(fetch.last_fetched_epoch)
         if end < 0:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         if epoch < fetch.last_fetched_epoch or end < fetch.fetch_offset:
-            data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end)
+            data.diverging_epoch, data.diverging_end = epoch, end
             return data
     bound = upper_bound(partition, params)
     if bound is None and replicas.on_follower_fetch(
@@ -150,10 +125,7 @@ def _read(
         else:
             piece.release()
     if params.committed_only:
-        data.aborted_transactions = [
-            AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
-            for aborted in log.aborted_transactions(fetch.fetch_offset, log.last_stable_offset)
-        ]
+        data.aborted = log.aborted_transactions(fetch.fetch_offset, log.last_stable_offset)
     return data
 
 
@@ -164,7 +136,7 @@ def upper_bound(partition: Partition, params: FetchParams) -> int | None:
     return partition.log.last_stable_offset if params.committed_only else partition.log.high_watermark
 
 
-def release(answers: Iterable[PartitionData]) -> None:
+def release(answers: Iterable[FetchedPartition]) -> None:
     """Give up what was read but is not sent."""
     for data in answers:
         if isinstance(data.records, FileSlice):

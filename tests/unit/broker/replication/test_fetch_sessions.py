@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidelog.broker.replication.fetch_sessions import FetchSessionCache, key_of
-from tidelog.broker.replication.fetching import PartitionData, PartitionFetch
+from tidelog.broker.network._fetch import FetchedPartition, PartitionFetch
+from tidelog.broker.replication.fetch_sessions import FetchSessionCache
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import seeded_rng
 from tidelog.common.types import MAX_INT32, TopicPartition
@@ -14,7 +14,7 @@ def asked(count):
     fetches = {}
     for number in range(count):
         tp = TopicPartition("t", number)
-        fetches[key_of(tp, ZERO_UUID, False)] = PartitionFetch(tp, ZERO_UUID, 0, 1000)
+        fetches[b"", "t", number] = PartitionFetch(tp, ZERO_UUID, 0, 1000)
     return fetches
 
 
@@ -75,10 +75,9 @@ def test_who_got_records_goes_to_the_end():
     session = create(sessions, count=3)
     keys = list(session.partitions)
     answers = [
-        (key, PartitionData(partition_index=n, high_watermark=1, records=b"x" if n == 0 else b""))
-        for n, key in enumerate(keys)
+        (key, FetchedPartition(n, high_watermark=1, records=b"x" if n == 0 else b"")) for n, key in enumerate(keys)
     ]
     assert len(session.changed(answers)) == 3
     assert list(session.partitions) == [keys[1], keys[2], keys[0]]
-    quiet = [(key, PartitionData(partition_index=n, high_watermark=1, records=b"")) for n, key in enumerate(keys)]
+    quiet = [(key, FetchedPartition(n, high_watermark=1, records=b"")) for n, key in enumerate(keys)]
     assert session.changed(quiet) == []
