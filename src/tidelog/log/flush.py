@@ -42,6 +42,7 @@ class FlushJob:
             self.home.fs.write_atomic(self.home.file(LEADER_EPOCH_FILE), self.epochs)
         if self.new_names:
             self.home.fs.sync_dir(self.home.path)
+            self.home.fs.sync_dir(self.home.path.parent)  # the directory itself may be new
 
     def _sync_snapshot(self, offset: int) -> None:
         path = self.home.file(snapshot_name(offset))

@@ -103,6 +103,7 @@ def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogCo
 def _adopt(manager: LogManager, name: DirName, log: PartitionLog) -> None:
     logs = manager.future if name.kind == "future" else manager.logs
     other = logs.setdefault(name.topic_partition, log)
+    manager.partition_counts[log.dir.parent] += 1
     if other is not log:
         raise StorageError(
             f"{name.topic_partition} lies in {other.dir} and in {log.dir}: remove one of them "

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import resource
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -73,6 +73,8 @@ class LogManager:
         self.future: dict[TopicPartition, PartitionLog] = {}
         #: Directories of replicas that the cluster does not know, left for the operator.
         self.stray: list[Path] = []
+        #: How many partitions lie in each directory.
+        self.partition_counts: Counter[Path] = Counter()
         self._listeners: list[DirFailure] = []
         config = CleanerConfig.from_broker(self.defaults)
         self.cleaner = LogCleaner(lambda: self.logs, self.dir_of, config, clock=clock, on_io_error=self.fail_dir)
@@ -173,12 +175,13 @@ class LogManager:
             log = self._guard(directory, partial(self._make, directory.path / name, config, topic_id))
             if log is not None:
                 logs[tp] = log
+                self.partition_counts[directory.path] += 1
                 return log
         raise StorageError(f"no log directory is usable for {tp}")
 
     def _make(self, path: Path, config: LogConfig, topic_id: bytes | None) -> PartitionLog:
+        # Not synced here: what makes a topic durable is the cluster's metadata. The first flush syncs the names.
         self.fs.mkdir(path)
-        self.fs.sync_dir(path.parent)
         return PartitionLog.open(
             path,
             config,
@@ -192,36 +195,52 @@ class LogManager:
 
     def _by_load(self) -> list[LogDir]:
         """The directories that serve, the one with the fewest partitions first."""
-        count = Counter(log.dir.parent for log in self.all_logs())
-        return sorted(self.live_dirs, key=lambda directory: count[directory.path])
+        return sorted(self.live_dirs, key=lambda directory: self.partition_counts[directory.path])
 
     def delete(self, tp: TopicPartition, *, future: bool = False) -> bool:
         """Rename the partition's directory to `-delete` now and remove it after `file.delete.delay.ms`."""
-        log = (self.future if future else self.logs).pop(tp, None)
-        if log is None:
-            return False
-        self._retire(tp, log, delete_dir_name, remove=True)
-        return True
+        return bool(self.delete_many([tp], future=future))
+
+    def delete_many(self, partitions: Iterable[TopicPartition], *, future: bool = False) -> list[TopicPartition]:
+        """Delete several partitions, with one write of the checkpoints for all; returns those that were there."""
+        logs = self.future if future else self.logs
+        gone = [(tp, logs.pop(tp)) for tp in partitions if tp in logs]
+        directories = {self.dir_of(log): None for _, log in gone}
+        for tp, log in gone:
+            self._retire(tp, log, delete_dir_name, remove=True)
+        for directory in directories:
+            if directory.online:
+                self._guard(directory, partial(self._forget, directory, [tp for tp, _ in gone]))
+        return [tp for tp, _ in gone]
+
+    def _forget(self, directory: LogDir, partitions: Sequence[TopicPartition]) -> None:
+        self.fs.sync_dir(directory.path)
+        self.cleaner.deleted(partitions, directory)
+        self._write_checkpoints(directory)
 
     def mark_stray(self, tp: TopicPartition) -> None:
         """Set a replica aside that the cluster does not know: its directory stays, under a `-stray` name."""
         log = self.logs.pop(tp, None)
-        if log is not None:
-            self.stray.append(self._retire(tp, log, stray_dir_name, remove=False))
+        if log is None:
+            return
+        directory = self.dir_of(log)
+        self.stray.append(self._retire(tp, log, stray_dir_name, remove=False))
+        self._guard(directory, partial(self._forget, directory, [tp]))
 
     def _retire(
         self, tp: TopicPartition, log: PartitionLog, rename: Callable[[TopicPartition, str], str], *, remove: bool
     ) -> Path:
+        """Rename a log's directory; the caller writes the checkpoints and syncs the name."""
         directory = self.dir_of(log)
         target = directory.path / rename(tp, self._unique())
+        self.partition_counts[directory.path] -= 1
+        self.cleaner.abort(tp)
 
         def act() -> None:
-            self.cleaner.deleted(tp, directory)
             log.rename(target.name)
             log.mark_deleted()
             if remove:
                 self.remove_later(target, log.config.file_delete_delay_ms)
-            self._write_checkpoints(directory)
 
         self._guard(directory, act)
         return target
@@ -246,14 +265,15 @@ class LogManager:
 
     def replace_current_with_future(self, tp: TopicPartition) -> PartitionLog:
         """The moved replica has caught up: it takes the place of the present one, which goes."""
-        # The order is Kafka's: a crash in between leaves the partition in both directories, which the next start refuses
-        # with a word of advice. The other order could leave it in neither.
+        # The order is Kafka's: a crash in between leaves the partition in both directories, which the next start
+        # refuses with a word of advice. The other order could leave it in neither.
         future, current = self.future.pop(tp), self.logs.get(tp)
         target = self.dir_of(future)
         self._guard(target, lambda: future.rename(str(tp)))
         self.logs[tp] = future
         if current is not None:
-            self._guard(target, lambda: self.cleaner.moved(tp, self.dir_of(current), target))
+            source = self.dir_of(current)
+            self._guard(target, lambda: self.cleaner.moved(tp, source, target))
             self._retire(tp, current, delete_dir_name, remove=True)
         self.checkpoint()
         return future
@@ -328,6 +348,7 @@ class LogManager:
             return
         logger.error("log directory %s failed and is taken offline: %s", directory.path, error)
         directory.error = error
+        del self.partition_counts[directory.path]
         lost: list[TopicPartition] = []
         for logs in (self.logs, self.future):
             for tp, log in list(logs.items()):

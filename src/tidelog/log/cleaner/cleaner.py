@@ -153,26 +153,29 @@ class LogCleaner:
     def moved(self, tp: TopicPartition, source: LogDir, target: LogDir) -> None:
         """The partition lives in another directory now; so does its checkpoint."""
         offset = source.cleaner_offsets().get(tp)
-        self._write_checkpoint(source, {}, removed=tp)
+        self._write_checkpoint(source, {}, removed=[tp])
         if offset is not None:
             self._write_checkpoint(target, {tp: offset})
 
-    def deleted(self, tp: TopicPartition, directory: LogDir) -> None:
-        self.abort(tp)
-        self.uncleanable.pop(tp, None)
-        self._paused.pop(tp, None)
-        if tp in directory.cleaner_offsets():
-            self._write_checkpoint(directory, {}, removed=tp)
+    def deleted(self, partitions: Iterable[TopicPartition], directory: LogDir) -> None:
+        """The partitions are gone from the directory: forget them, and their checkpoints."""
+        for tp in partitions:
+            self.abort(tp)
+            self.uncleanable.pop(tp, None)
+            self._paused.pop(tp, None)
+        known = directory.cleaner_offsets()
+        if any(tp in known for tp in partitions):
+            self._write_checkpoint(directory, {}, removed=partitions)
 
     def _write_checkpoint(
-        self, directory: LogDir, offsets: Mapping[TopicPartition, int], removed: TopicPartition | None = None
+        self, directory: LogDir, offsets: Mapping[TopicPartition, int], removed: Iterable[TopicPartition] = ()
     ) -> None:
         """Merge into the directory's file; partitions that are gone are dropped from it on the way."""
         logs = self._logs()
         merged = {tp: offset for tp, offset in directory.cleaner_offsets().items() if tp in logs}
         merged.update(offsets)
-        if removed is not None:
-            merged.pop(removed, None)
+        for tp in removed:
+            merged.pop(tp, None)
         directory.write_cleaner_offsets(merged)
 
     # --- without threads --------------------------------------------------------------------------------------------
