@@ -50,12 +50,13 @@ def _token_refusal(ctx: RequestContext) -> ErrorCode:
 
 def create_token(ctx: RequestContext, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
     kind, _, name = ctx.principal.partition(":")
+    newest = ctx.header.api_version >= 3
     return CreateDelegationTokenResponse(
         error_code=_token_refusal(ctx),
         principal_type=kind,
         principal_name=name,
-        token_requester_principal_type=kind,
-        token_requester_principal_name=name,
+        token_requester_principal_type=kind if newest else "",
+        token_requester_principal_name=name if newest else "",
         issue_timestamp_ms=-1,
         expiry_timestamp_ms=-1,
         max_timestamp_ms=-1,
