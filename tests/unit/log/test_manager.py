@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -400,43 +398,6 @@ def test_retention_passes_over_what_is_being_cleaned(data: Path) -> None:
     manager.cleaner.done(job)
     assert manager.run_retention() == 1
     manager.shutdown()
-
-
-MANY_SEGMENTS = """
-import resource, sys
-from pathlib import Path
-from support.managed_logs import all_records, append
-from tidelog.common.types import TopicPartition
-from tidelog.log.config import LogConfig
-from tidelog.log.manager import LogManager
-from tidelog.testing.clock import ManualClock
-
-resource.setrlimit(resource.RLIMIT_NOFILE, (192, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-config = LogConfig.from_topic({"internal.segment.bytes": 100, "segment.index.bytes": 1200})
-
-def open_manager():
-    manager = LogManager([Path(sys.argv[1])], clock=ManualClock(), rng=seeded_rng(1))
-    manager.open()
-    manager.load(lambda topic: config)
-    return manager
-
-manager = open_manager()
-for n in range(10):
-    log = manager.create(TopicPartition("t", n), config)
-    for _ in range(40):
-        append(log, [(b"k", b"x" * 20)])
-assert sum(len(log.segments) for log in manager.all_logs()) >= 400
-manager.run_retention()
-manager.shutdown()
-again = open_manager()
-assert {len(all_records(log)) for log in again.all_logs()} == {40}
-again.shutdown()
-"""
-
-
-def test_many_segments_under_a_small_limit_of_open_files(data: Path) -> None:
-    tests = Path(__file__).resolve().parents[2]
-    subprocess.run([sys.executable, "-c", MANY_SEGMENTS, str(data)], check=True, cwd=tests)
 
 
 def test_many_partitions_are_deleted_with_one_write_of_the_checkpoints(data: Path) -> None:
