@@ -81,23 +81,23 @@ class CommitProtocol:
 
     async def _commit(self, transactions: tuple[OpenTransaction, ...]) -> None:
         log = DecisionLog(self._cluster, self._topic, self._query)
-        decided = await log.open()
+        decision = await log.open()
         self._step("opened")
-        if decided is not None and decided.batch >= self._batch:
-            await carry_out(self._cluster, decided, self._step)
-        elif transactions:
-            await self._check_open(transactions)
+        if decision is None or decision.batch < self._batch:
             decision = Decision(self._query, self._batch, transactions)
-            await log.decide(decision)
-            self._step("decided")
+            if transactions:
+                await self._check_open(transactions)
+                await log.decide(decision)
+                self._step("decided")
+        try:
             await carry_out(self._cluster, decision, self._step)
-        await self._abort_strays()
+        finally:
+            await self._abort_strays(decision)
         self._step("ended")
 
     async def _abort(self) -> None:
-        decided = await DecisionLog(self._cluster, self._topic, self._query).open()
-        if decided is None or decided.batch < self._batch:
-            await self._abort_strays()
+        decision = await DecisionLog(self._cluster, self._topic, self._query).open()
+        await self._abort_strays(decision)
 
     async def _forget(self) -> None:
         log = DecisionLog(self._cluster, self._topic, self._query)
@@ -122,11 +122,12 @@ class CommitProtocol:
 
         await _gather(check(transaction) for transaction in transactions)
 
-    async def _abort_strays(self) -> None:
-        """Everything of this query that is still open now belongs to nobody."""
-        prefix = f"{_PREFIX}/{self._query}/"
-        strays = await list_transactions(self._cluster, prefix=prefix, states=[ONGOING])
-        await _gather(fence(self._cluster, stray.transactional_id) for stray in strays)
+    async def _abort_strays(self, decision: Decision | None) -> None:
+        """Everything of this query that is open now and not decided belongs to nobody."""
+        kept = {transaction.transactional_id for transaction in decision.transactions} if decision else set()
+        listed = await list_transactions(self._cluster, prefix=f"{_PREFIX}/{self._query}/", states=[ONGOING])
+        strays = [listing.transactional_id for listing in listed if listing.transactional_id not in kept]
+        await _gather(fence(self._cluster, stray) for stray in strays)
 
 
 async def carry_out(cluster: ClusterClient, decision: Decision, step: Step) -> None:

@@ -9,6 +9,7 @@ Spark hands options over in lower case. What is ours in addition:
     publishOffsets     true: a stream publishes its position as consumer group `kafka.group.id` on each commit
     delivery           exactly_once (default) or at_least_once, for the sink
     includeTimestamp   true: the sink takes the records' time from a `timestamp` column
+    queryId, batchId   in foreachBatch: names the write, so that it is done once however often the batch is replayed
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ class SinkOptions:
     delivery: str = EXACTLY_ONCE
     decisions_topic: str = "__tidelog_spark_decisions"
     query_id: str | None = None
+    batch_id: int | None = None
 
 
 class _Raw:
@@ -184,6 +186,8 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     raw = _Raw(options)
     kafka = raw.kafka(_FORBIDDEN_SINK)
     _check_place(kafka, WIRE, ())
+    if raw.text("batchId") is not None and raw.text("queryId") is None:
+        raise UsageError("batchId needs a queryId: together they name the write")
     return SinkOptions(
         kafka=kafka,
         topic=raw.text("topic"),
@@ -191,6 +195,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         delivery=_choice(raw, "delivery", EXACTLY_ONCE, (EXACTLY_ONCE, AT_LEAST_ONCE)),
         decisions_topic=raw.text("decisionsTopic") or SinkOptions.decisions_topic,
         query_id=raw.text("queryId"),
+        batch_id=raw.count("batchId", least=0),
     )
 
 

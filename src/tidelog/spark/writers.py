@@ -132,29 +132,37 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
-    """One job: all of its rows become visible, or none."""
+    """One job: all of its rows become visible, or none.
+
+    With the options queryId and batchId it is the write of that name (for `foreachBatch`): what was written under it
+    before is not written again.
+    """
 
     def __init__(self, options: SinkOptions, schema: StructType) -> None:
         super().__init__(options, schema)
-        self._job = JOB + uuid_to_text(random_uuid(system_rng()))
-        if options.delivery == EXACTLY_ONCE:
+        self._named = options.batch_id is not None
+        name = options.query_id if self._named else None
+        self._job = name or JOB + uuid_to_text(random_uuid(system_rng()))
+        self._batch = options.batch_id or 0
+        if options.delivery == EXACTLY_ONCE and not self._named:
             with Driver(self._settings()) as driver:
                 driver.run(recover_jobs(driver.cluster, options.decisions_topic, self.step))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return self._write_rows(iterator, self._job, 0)
+        return self._write_rows(iterator, self._job, self._batch)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         written = [message for message in messages if isinstance(message, Written)]
         transactions = [message.transaction for message in written if message.transaction is not None]
-        if not transactions:
+        if self._options.delivery != EXACTLY_ONCE or not (transactions or self._named):
             return
         with Driver(self._settings()) as driver:
-            protocol = self._protocol(driver, self._job, 0)
+            protocol = self._protocol(driver, self._job, self._batch)
             protocol.commit(transactions)
-            protocol.forget()
+            if not self._named:
+                protocol.forget()
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if self._options.delivery == EXACTLY_ONCE:
             with Driver(self._settings()) as driver:
-                self._protocol(driver, self._job, 0).abort()
+                self._protocol(driver, self._job, self._batch).abort()
