@@ -1,0 +1,257 @@
+"""Seeded faults: each of these small changes to the code must turn a test red.
+
+    python tools/mutants.py                # all
+    python tools/mutants.py index lso      # those whose name contains a word
+
+The faults are put, one at a time, into a copy of the source tree; the tests that guard that place run against the
+copy. A fault that no test notices is printed as SURVIVED, and the exit status is 1. A compiled module is built anew in
+the copy, so the faults in the kernel take longer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str  # below src/tidelog
+    sound: str
+    broken: str
+    tests: str  # folders or files below tests/, by blanks
+
+
+LOG = "unit/log spec property/log"
+MUTANTS = [
+    Mutant("bound-is-read", "log/local_log.py", "if offset >= bound:", "if offset > bound:", LOG),
+    Mutant("read-past-the-end", "log/local_log.py", "if offset > end or offset", "if offset > end + 1 or offset", LOG),
+    Mutant(
+        "swap-not-renamed-back",
+        "log/local_log.py",
+        'segment.change_suffix(SWAP, "")',
+        "segment.suffix",
+        "unit/log faults/crash",
+    ),
+    Mutant(
+        "cleaned-renamed-ascending",
+        "log/local_log.py",
+        "key=lambda segment: -segment.base_offset",
+        "key=lambda segment: segment.base_offset",
+        "unit/log faults/crash",
+    ),
+    Mutant(
+        "truncate-keeps-later-segments",
+        "log/local_log.py",
+        "if segment.base_offset > offset]",
+        "if segment.base_offset > offset + 1000]",
+        LOG,
+    ),
+    Mutant(
+        "recovery-point-not-lowered",
+        "log/local_log.py",
+        "self.recovery_point = min(self.recovery_point, offset)",
+        "self.recovery_point = self.recovery_point",
+        LOG,
+    ),
+    Mutant(
+        "roll-ignores-size",
+        "log/segment.py",
+        "if present > self.config.segment_size - size or",
+        "if present > self.config.segment_size + size or",
+        LOG,
+    ),
+    Mutant(
+        "roll-ignores-time",
+        "log/segment.py",
+        "> self.config.max_segment_ms - self.jitter_ms",
+        "> self.config.max_segment_ms * 1000",
+        LOG,
+    ),
+    Mutant(
+        "indexes-not-trimmed",
+        "log/segment.py",
+        "        self.offset_index.trim()\n        self.time_index.trim()",
+        "        self.time_index.trim()",
+        LOG,
+    ),
+    Mutant(
+        "age-by-file-time",
+        "log/segment.py",
+        "return timestamp if timestamp >= 0 else self.mtime_ms",
+        "return self.mtime_ms",
+        LOG,
+    ),
+    Mutant("retention-deletes-unreplicated", "log/retention.py", "or high_watermark < end or", "or", LOG),
+    Mutant(
+        "retention-by-log-start-too-early",
+        "log/retention.py",
+        "following.base_offset <= log_start_offset",
+        "following.base_offset <= log_start_offset + 1",
+        LOG,
+    ),
+    Mutant("retention-size-cuts-too-much", "log/retention.py", "if excess - segment.size < 0:", "if excess < 0:", LOG),
+    Mutant(
+        "time-lookup-off-by-one",
+        "log/timestamps.py",
+        "if record.timestamp >= timestamp and",
+        "if record.timestamp > timestamp and",
+        LOG,
+    ),
+    Mutant("lso-is-hw", "log/partition_log.py", "if first is None or first >= self.high_watermark:", "if True:", LOG),
+    Mutant("hw-past-the-end", "log/partition_log.py", "min(offset, self.log_end_offset)", "offset", LOG),
+    Mutant(
+        "duplicate-written-twice",
+        "log/partition_log.py",
+        "if pending.duplicate is not None:",
+        "if pending.duplicate is not None and False:",
+        LOG,
+    ),
+    Mutant("aborted-not-indexed", "log/partition_log.py", "if completed.aborted:", "if False:", LOG),
+    Mutant(
+        "epoch-not-noted",
+        "log/partition_log.py",
+        "if leader_epoch != self.leader_epochs.latest_epoch:",
+        "if False:",
+        LOG,
+    ),
+    Mutant(
+        "epoch-end-off",
+        "log/leader_epochs.py",
+        "return self._entries[after - 1].epoch, self._entries[after].start_offset",
+        "return self._entries[after - 1].epoch, self._entries[after - 1].start_offset",
+        LOG,
+    ),
+    Mutant(
+        "later-segments-survive-a-torn-tail",
+        "log/loader.py",
+        "                self._drop(suspects)\n                break",
+        "                break",
+        "unit/log property/log faults/crash",
+    ),
+    Mutant(
+        "undecided-swap-used",
+        "log/loader.py",
+        "self._offset(name) >= undecided)",
+        "self._offset(name) > undecided + 10**9)",
+        "unit/log faults/crash",
+    ),
+    Mutant("producers-expire-at-once", "log/producer_state.py", ">= self.expiration_ms", ">= 0", LOG),
+    Mutant("checkpoint-count-ignored", "log/checkpoint.py", "if int(lines[1]) != len(lines) - 2:", "if False:", LOG),
+    Mutant(
+        "clean-marker-kept",
+        "log/log_dir.py",
+        "            shutdown_marker.remove(self._fs, self.path)\n",
+        "",
+        "unit/log faults/crash",
+    ),
+    Mutant(
+        "no-sync-before-rename",
+        "common/fs.py",
+        "            file.sync()\n        finally:",
+        "        finally:",
+        "unit/common unit/log faults/crash unit/testing",
+    ),
+    Mutant(
+        "varint-overflow-accepted",
+        "common/varint.py",
+        "if value >> (32 if max_bytes == MAX_VARINT_BYTES else 64):",
+        "if False:",
+        "unit/common",
+    ),
+    Mutant("murmur2-tail-lost", "common/hashing.py", "if tail < length:", "if False:", "unit/common"),
+    Mutant(
+        "crc-skipped",
+        "records/_batches.pyx",
+        "        if crc and crc32c_update(",
+        "        if False and crc32c_update(",
+        "unit/records property/records",
+    ),
+    Mutant(
+        "warm-section-off-by-one", "log/_index.pyx", "            high = hot\n", "            high = hot - 1\n", LOG
+    ),
+    Mutant(
+        "time-entry-not-rising",
+        "log/_index.pyx",
+        "        if timestamp <= last_timestamp:\n            return 0",
+        "        if timestamp < last_timestamp:\n            return 0",
+        LOG,
+    ),
+    Mutant(
+        "offset-overflow-not-rolled",
+        "log/_index.pyx",
+        "or last_offset - self.offsets.base_offset > INT32_MAX or",
+        "or",
+        LOG,
+    ),
+]
+
+
+def copy_tree(target: Path) -> None:
+    for name in ("src", "tests", "tools", "docs"):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__", ".hypothesis"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        if (ROOT / name).exists():
+            shutil.copy2(ROOT / name, target / name)
+
+
+def build(tree: Path) -> None:
+    subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=tree, check=True, capture_output=True
+    )
+
+
+def notices(tree: Path, mutant: Mutant) -> bool:
+    """Whether the guarding tests fail with the fault in place."""
+    path = tree / "src" / "tidelog" / mutant.file
+    original = path.read_text()
+    if original.count(mutant.sound) != 1:
+        sys.exit(f"{mutant.name}: its place in {mutant.file} is not there (once): bring the fault up to date")
+    path.write_text(original.replace(mutant.sound, mutant.broken))
+    compiled = path.suffix == ".pyx"
+    try:
+        if compiled:
+            build(tree)
+        tests = [f"tests/{name}" for name in mutant.tests.split()]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "2", *tests]
+        environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, cwd=tree, env=environment, capture_output=True).returncode == 1
+    finally:
+        path.write_text(original)
+        if compiled:
+            build(tree)
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    chosen = [mutant for mutant in MUTANTS if not words or any(word in mutant.name for word in words)]
+    survivors = []
+    with tempfile.TemporaryDirectory() as scratch:
+        tree = Path(scratch) / "tree"
+        tree.mkdir()
+        copy_tree(tree)
+        for number, mutant in enumerate(chosen, 1):
+            started = time.monotonic()
+            noticed = notices(tree, mutant)
+            verdict = "killed" if noticed else "SURVIVED"
+            print(
+                f"[{number:2d}/{len(chosen)}] {verdict:8s} {mutant.name} ({time.monotonic() - started:.0f} s)",
+                flush=True,
+            )
+            if not noticed:
+                survivors.append(mutant.name)
+    print(f"{len(chosen) - len(survivors)} passed, {len(survivors)} failed")
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()
