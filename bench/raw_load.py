@@ -1,0 +1,339 @@
+"""A lean load generator on plain sockets, for any Kafka-compatible broker; prints one line of JSON.
+
+    python bench/raw_load.py produce HOST:PORT TOPIC [--partitions N] [--connections N] [--depth N] [--size B] ...
+    python bench/raw_load.py fetch HOST:PORT TOPIC [--partitions N] [--connections N]
+    python bench/raw_load.py latency HOST:PORT TOPIC [--rate N]        one record per request, acknowledged one by one
+    python bench/raw_load.py e2e HOST:PORT TOPIC [--rate N]            ... until a consumer that waits for it has it
+    python bench/raw_load.py idle HOST:PORT TOPIC --connections N
+
+Requests are encoded once and sent again and again; answers of one kind are all equally long, so they are counted, not
+parsed (the first of each connection is, and must be without error). So the generator costs far less than the broker
+that it measures. MB is 10^6 bytes of record batches. `--pid` adds the broker's CPU time and memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.headers import decode_response, encode_request
+from tidelog.protocol.messages import ApiVersionsRequest, FetchRequest, ProduceRequest
+from tidelog.records.builder import BatchBuilder
+
+PRODUCE_VERSION = 7
+FETCH_VERSION = 4
+FETCH_BYTES = 4 << 20
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def make_batch(records: int, size: int) -> bytes:
+    builder = BatchBuilder()
+    now = time.time_ns() // 1_000_000
+    for number in range(records):
+        builder.append(
+            now, None, bytes([65 + (number * 7 + k) % 26 for k in range(64)]) * (size // 64) + b"x" * (size % 64)
+        )
+    return builder.build()
+
+
+def produce_request(topic: str, partition: int, batch: bytes, acks: int = 1) -> bytes:
+    data = ProduceRequest.PartitionProduceData(index=partition, records=batch)
+    request = ProduceRequest(
+        acks=acks, timeout_ms=30_000, topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=[data])]
+    )
+    return encode_request(ApiKey.PRODUCE, PRODUCE_VERSION, 1, "raw-load", request)
+
+
+def fetch_request(topic: str, partition: int, offset: int, wait_ms: int = 500) -> bytes:
+    part = FetchRequest.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+    request = FetchRequest(
+        max_wait_ms=wait_ms,
+        min_bytes=1,
+        max_bytes=FETCH_BYTES,
+        topics=[FetchRequest.FetchTopic(topic=topic, partitions=[part])],
+    )
+    return encode_request(ApiKey.FETCH, FETCH_VERSION, 1, "raw-load", request)
+
+
+def connect(address: str) -> socket.socket:
+    host, _, port = address.rpartition(":")
+    sock = socket.create_connection((host, int(port)))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+def receive_frame(sock: socket.socket) -> bytes:
+    data = bytearray()
+    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+        piece = sock.recv(1 << 20)
+        if not piece:
+            raise SystemExit("the broker closed the connection")
+        data += piece
+    return bytes(data[4:])
+
+
+#: A topic that was made just now: its leader may not be known everywhere yet.
+NOT_YET = (3, 5, 6)
+
+
+def first_produce(sock: socket.socket, request: bytes) -> Any:
+    """Send until the partition has a leader; the frame of the answer that was without error."""
+    for _ in range(100):
+        sock.sendall(request)
+        frame = receive_frame(sock)
+        response: Any = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, frame)[1]
+        code = response.responses[0].partition_responses[0].error_code
+        if not code:
+            return frame
+        if code not in NOT_YET:
+            break
+        time.sleep(0.1)
+    raise SystemExit(f"the broker answered error {code}")
+
+
+class Usage:
+    """CPU seconds of the broker and of this process."""
+
+    def __init__(self, pid: int | None) -> None:
+        self.pid = pid
+        self.at = time.perf_counter()
+        self.own = time.process_time()
+        self.broker = self._broker_cpu()
+
+    def _broker_cpu(self) -> float:
+        if self.pid is None:
+            return 0.0
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def since(self) -> dict[str, float]:
+        seconds = time.perf_counter() - self.at
+        found = {"seconds": seconds, "client_cpu": (time.process_time() - self.own) / seconds}
+        if self.pid is not None:
+            found["broker_cpu"] = (self._broker_cpu() - self.broker) / seconds
+            found["broker_rss_mb"] = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * 4096 / 1e6
+        return found
+
+
+class ProduceConnection:
+    """One connection that keeps `depth` requests under way."""
+
+    def __init__(self, address: str, requests: list[bytes], depth: int, first: int) -> None:
+        self.sock = connect(address)
+        self.requests = requests
+        self.turn = first
+        for request in requests if first == 0 else requests[:1]:
+            self.answer_size = 4 + len(first_produce(self.sock, request))
+        self.sock.setblocking(False)
+        self.half = 0
+        self.unsent = b""
+        self.depth = depth
+        self.answered = 0
+
+    def _next(self) -> bytes:
+        self.turn += 1
+        return self.requests[self.turn % len(self.requests)]
+
+    def send(self, count: int) -> None:
+        """Send so many requests, as far as the socket takes them."""
+        if count:
+            self.unsent += self._next() if count == 1 else b"".join([self._next() for _ in range(count)])
+        if self.unsent:
+            try:
+                sent = self.sock.send(self.unsent)
+            except BlockingIOError:
+                return
+            self.unsent = self.unsent[sent:]
+
+    def receive(self, buffer: bytearray) -> int:
+        """How many answers came."""
+        try:
+            size = self.sock.recv_into(buffer)
+        except BlockingIOError:
+            return 0
+        if not size:
+            raise SystemExit("the broker closed the connection")
+        whole, self.half = divmod(self.half + size, self.answer_size)
+        self.answered += whole
+        return whole
+
+
+def run_produce(options: argparse.Namespace) -> dict[str, float]:
+    batch = make_batch(options.records, options.size)
+    requests = [produce_request(options.topic, partition, batch) for partition in range(options.partitions)]
+    connections = {}
+    poll = select.epoll()
+    for number in range(options.connections):
+        connection = ProduceConnection(options.address, requests, options.depth, number)
+        connections[connection.sock.fileno()] = connection
+        poll.register(connection.sock, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+        connection.send(options.depth)
+    buffer = bytearray(1 << 16)
+    start = time.perf_counter()
+    warm_until, end = start + options.warm, start + options.warm + options.seconds
+    usage, answered = Usage(options.pid), 0
+    limit = options.megabytes * 1e6
+    warm = options.warm > 0
+    while True:
+        for fd, _ in poll.poll(1.0):
+            connection = connections[fd]
+            done = connection.receive(buffer)
+            answered += done
+            if done or connection.unsent:
+                connection.send(done)
+        now = time.perf_counter()
+        if warm and now >= warm_until:
+            warm = False
+            usage, answered = Usage(options.pid), 0
+        if not warm and (now >= end or (limit and answered * len(batch) >= limit)):
+            break
+    found = usage.since()
+    rate = answered / found["seconds"]
+    return {
+        "mb_per_s": rate * len(batch) / 1e6,
+        "requests_per_s": rate,
+        "records_per_s": rate * options.records,
+        **found,
+    }
+
+
+def run_fetch(options: argparse.Namespace) -> dict[str, float]:
+    """Every connection reads its partitions from the start, again and again."""
+    readers = [connect(options.address) for _ in range(options.connections)]
+    views = [memoryview(bytearray(FETCH_BYTES + (1 << 16))) for _ in readers]
+    state = [[number % options.partitions, 0, 0, 0] for number in range(len(readers))]  # partition, offset, have, want
+    poll = select.epoll()
+    by_fd = {}
+    for number, sock in enumerate(readers):
+        by_fd[sock.fileno()] = number
+        sock.sendall(fetch_request(options.topic, state[number][0], 0))
+        sock.setblocking(False)
+        poll.register(sock, select.EPOLLIN)
+    total = 0
+    usage = Usage(options.pid)
+    end = time.perf_counter() + options.seconds
+    while time.perf_counter() < end:
+        for fd, _ in poll.poll(1.0):
+            number = by_fd[fd]
+            one, view = state[number], views[number]
+            one[2] += readers[number].recv_into(view[one[2] :])
+            if not one[3] and one[2] >= 4:
+                one[3] = 4 + int.from_bytes(view[:4], "big")
+            if one[3] and one[2] == one[3]:
+                size, offset = next_offset(view[: one[3]], options.topic)
+                total += size
+                one[1] = offset if size else 0
+                one[2] = one[3] = 0
+                readers[number].setblocking(True)
+                readers[number].sendall(fetch_request(options.topic, one[0], one[1]))
+                readers[number].setblocking(False)
+    found = usage.since()
+    return {"mb_per_s": total / found["seconds"] / 1e6, **found}
+
+
+def next_offset(frame: memoryview, topic: str) -> tuple[int, int]:
+    """(bytes of whole batches, offset after the last) of a Fetch v4 answer for one partition."""
+    at = 4 + 4 + 4 + 4 + 2 + len(topic) + 4 + 4 + 2 + 8 + 8
+    at += 4 + 16 * max(0, int.from_bytes(frame[at : at + 4], "big", signed=True))
+    size = int.from_bytes(frame[at : at + 4], "big", signed=True)
+    position = start = at + 4
+    offset = 0
+    while position + 61 <= start + size:
+        length = 12 + int.from_bytes(frame[position + 8 : position + 12], "big")
+        if position + length > start + size:
+            break
+        base = int.from_bytes(frame[position : position + 8], "big")
+        offset = base + int.from_bytes(frame[position + 23 : position + 27], "big") + 1
+        position += length
+    return position - start, offset
+
+
+def percentiles(times: list[int]) -> dict[str, float]:
+    times.sort()
+    return {f"p{name}_us": times[min(len(times) - 1, int(len(times) * share))] / 1000 for name, share in SHARES.items()}
+
+
+SHARES = {"50": 0.5, "99": 0.99, "99.9": 0.999}
+
+
+def run_latency(options: argparse.Namespace) -> dict[str, float]:
+    """One record, wait for the acknowledgement (and, end to end, for a waiting consumer to have it); repeat."""
+    request = produce_request(options.topic, 0, make_batch(1, 100))
+    producer, consumer = connect(options.address), connect(options.address)
+    response: Any = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, first_produce(producer, request))[1]
+    offset = response.responses[0].partition_responses[0].base_offset + 1
+    times: list[int] = []
+    usage = Usage(options.pid)
+    began = time.perf_counter()
+    due = began
+    while (now := time.perf_counter()) < began + options.warm + options.seconds:
+        if options.mode == "e2e":
+            consumer.sendall(fetch_request(options.topic, 0, offset))
+        if options.rate:
+            due = max(due + 1 / options.rate, now - 0.01)
+            while (left := due - time.perf_counter()) > 0:
+                time.sleep(left if left > 0.0002 else 0)
+        sent = time.perf_counter_ns()
+        producer.sendall(request)
+        if options.mode == "e2e":
+            while next_offset(memoryview(b"\x00\x00\x00\x00" + receive_frame(consumer)), options.topic)[0] == 0:
+                consumer.sendall(fetch_request(options.topic, 0, offset))
+            took = time.perf_counter_ns() - sent
+            producer.recv(1 << 16)
+        else:
+            producer.recv(1 << 16)
+            took = time.perf_counter_ns() - sent
+        offset += 1
+        if now - began >= options.warm:
+            times.append(took)
+    return {"requests_per_s": len(times) / options.seconds, **percentiles(times), **usage.since()}
+
+
+def run_idle(options: argparse.Namespace) -> dict[str, float]:
+    before = Usage(options.pid).since().get("broker_rss_mb", 0.0)
+    socks = []
+    for _ in range(options.connections):
+        sock = connect(options.address)
+        sock.sendall(encode_request(ApiKey.API_VERSIONS, 0, 1, "raw-load", ApiVersionsRequest()))
+        receive_frame(sock)
+        socks.append(sock)
+    usage = Usage(options.pid)
+    time.sleep(options.seconds)
+    found = usage.since()
+    grown = found.get("broker_rss_mb", 0.0) - before
+    return {"kb_per_connection": grown * 1000 / options.connections, **found}
+
+
+MODES = {"produce": run_produce, "fetch": run_fetch, "latency": run_latency, "e2e": run_latency, "idle": run_idle}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=MODES)
+    parser.add_argument("address")
+    parser.add_argument("topic")
+    for name, default in [
+        ("partitions", 1),
+        ("connections", 1),
+        ("depth", 1),
+        ("size", 100),
+        ("records", 1),
+        ("rate", 0),
+    ]:
+        parser.add_argument(f"--{name}", type=int, default=default)
+    for name, value in [("seconds", 3.0), ("warm", 0.0), ("megabytes", 0.0)]:
+        parser.add_argument(f"--{name}", type=float, default=value)
+    parser.add_argument("--pid", type=int)
+    options = parser.parse_args()
+    print(json.dumps(MODES[options.mode](options)))
+
+
+if __name__ == "__main__":
+    main()
