@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tidelog.log import partition_metadata
 from tidelog.log.home import Home
 from tidelog.log.names import DELETED, LEADER_EPOCH_FILE, snapshot_name
 from tidelog.log.segment import Segment
@@ -41,6 +42,7 @@ class FlushJob:
         if self.epochs is not None:
             self.home.fs.write_atomic(self.home.file(LEADER_EPOCH_FILE), self.epochs)
         if self.new_names:
+            partition_metadata.sync(self.home.fs, self.home.path)
             self.home.fs.sync_dir(self.home.path)
             self.home.fs.sync_dir(self.home.path.parent)  # the directory itself may be new
 

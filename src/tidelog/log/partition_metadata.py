@@ -35,14 +35,32 @@ def decode(data: bytes, origin: str) -> bytes:
 
 
 def read(fs: FileSystem, directory: Path) -> bytes | None:
-    """The topic id, or None when the directory has no such file (it was made before topic ids)."""
+    """The topic id, or None when the directory has no such file (it was made before topic ids).
+
+    An empty file is what a crash leaves of one that was not synced yet: it says nothing, either.
+    """
     path = directory / PARTITION_METADATA_FILE
     try:
         data = fs.read_bytes(path)
     except FileNotFoundError:
         return None
-    return decode(data, str(path))
+    return decode(data, str(path)) if data else None
 
 
 def write(fs: FileSystem, directory: Path, topic_id: bytes) -> None:
-    fs.write_atomic(directory / PARTITION_METADATA_FILE, encode(topic_id))
+    """Write the file; it is durable with the partition's first flush (`sync`). Until then the topic's own record is."""
+    file = fs.open(directory / PARTITION_METADATA_FILE, create=True)
+    try:
+        file.write_at(0, [encode(topic_id)])
+    finally:
+        file.close()
+
+
+def sync(fs: FileSystem, directory: Path) -> None:
+    path = directory / PARTITION_METADATA_FILE
+    if fs.exists(path):
+        file = fs.open(path)
+        try:
+            file.sync()
+        finally:
+            file.close()

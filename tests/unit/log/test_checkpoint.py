@@ -68,7 +68,7 @@ def test_partition_metadata(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "version: 1\ntopic_id: 3JvTuSVrQ4uxBPwnnbXm6g", "version: 0\ntopic_id: short", "version: 0\n", "\xff\xfe"],
+    ["version: 1\ntopic_id: 3JvTuSVrQ4uxBPwnnbXm6g", "version: 0\ntopic_id: short", "version: 0\n", "\xff\xfe"],
 )
 def test_bad_partition_metadata(tmp_path: Path, text: str) -> None:
     (tmp_path / "partition.metadata").write_text(text, encoding="latin-1")

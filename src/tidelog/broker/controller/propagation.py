@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 #: How many partitions are made between two breaths of the event loop.
 CHUNK = 32
+DELETE_CHUNK = 256
 
 
 class Replicas(Protocol):
@@ -42,8 +43,9 @@ class LocalPropagation:
                 await asyncio.sleep(0)
 
     async def delete_replicas(self, partitions: Sequence[TopicPartition]) -> None:
-        for start in range(0, len(partitions), CHUNK):
-            failed = self._replicas().stop_replicas(partitions[start : start + CHUNK], delete=True)
+        # In larger chunks than they are made: each one ends with checkpoints to write and a directory to sync.
+        for start in range(0, len(partitions), DELETE_CHUNK):
+            failed = self._replicas().stop_replicas(partitions[start : start + DELETE_CHUNK], delete=True)
             for tp, code in failed.items():
                 logger.error("The replica of %s could not be deleted here: %s", tp, code.name)
             await asyncio.sleep(0)

@@ -123,15 +123,15 @@ class ReplicaManager:
     def stop_replicas(self, tps: Iterable[TopicPartition], *, delete: bool) -> dict[TopicPartition, ErrorCode]:
         """Host these partitions no more; `delete` also gives up their logs."""
         failures: dict[TopicPartition, ErrorCode] = {}
-        for tp in tps:
-            partition = self._forget(tp)
-            if delete and self._broker.log_manager.get(tp) is not None:
-                try:
-                    self._broker.log_manager.delete(tp)
-                except KafkaError as error:
-                    failures[tp] = error.code
-            if partition is not None:
-                self._wake(tp)
+        wanted = list(tps)
+        hosted = [tp for tp in wanted if self._forget(tp) is not None]
+        if delete:
+            try:
+                self._broker.log_manager.delete_many(wanted)
+            except KafkaError as error:
+                failures = dict.fromkeys(wanted, error.code)
+        for tp in hosted:
+            self._wake(tp)
         self._changed()
         return failures
 
