@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from tidelog.common.errors import KafkaError, StorageError
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
-from tidelog.log.log_dir import LogDir, Offsets
+from tidelog.log.log_dir import LogDir, Offsets, disk_error
 from tidelog.log.names import DirName
 from tidelog.log.partition_log import PartitionLog
 
@@ -36,14 +36,6 @@ class _Known(NamedTuple):
     recovery_points: Offsets
     log_starts: Offsets
     high_watermarks: Offsets
-
-
-def disk_error(error: BaseException) -> OSError | None:
-    """The disk's error behind an exception; None when the disk is not to blame."""
-    if isinstance(error, OSError):
-        return error
-    cause = error.__cause__
-    return cause if isinstance(error, StorageError) and isinstance(cause, OSError) else None
 
 
 def load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str], LogConfig], threads: int) -> None:

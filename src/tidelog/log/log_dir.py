@@ -42,6 +42,14 @@ Offsets = dict[TopicPartition, int]
 CHECKPOINTS = (CLEANER_OFFSET_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE)
 
 
+def disk_error(error: BaseException) -> OSError | None:
+    """The disk's error behind an exception; None when the disk is not to blame."""
+    if isinstance(error, OSError):
+        return error
+    cause = error.__cause__
+    return cause if isinstance(error, StorageError) and isinstance(cause, OSError) else None
+
+
 class LogDir:
     """An open log directory. `error` is why it is offline, or None while it serves."""
 

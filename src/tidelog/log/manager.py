@@ -32,8 +32,8 @@ from tidelog.log.cleaner import CleanerConfig, LogCleaner
 from tidelog.log.config import LogConfig
 from tidelog.log.file_budget import FileBudget
 from tidelog.log.flush_task import FlushTask
-from tidelog.log.loading import close_all, disk_error, load_dir
-from tidelog.log.log_dir import LogDir
+from tidelog.log.loading import close_all, load_dir
+from tidelog.log.log_dir import LogDir, disk_error
 from tidelog.log.meta_properties import MetaProperties
 from tidelog.log.names import delete_dir_name, future_dir_name, stray_dir_name
 from tidelog.log.partition_log import PartitionLog

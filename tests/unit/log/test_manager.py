@@ -12,8 +12,7 @@ from support.managed_logs import TP, all_records, append, compact_config, open_m
 from tidelog.common.errors import StorageError
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
-from tidelog.log.loading import disk_error
-from tidelog.log.log_dir import LogDir
+from tidelog.log.log_dir import LogDir, disk_error
 from tidelog.log.manager import LogManager
 from tidelog.log.meta_properties import MetaProperties
 from tidelog.log.scheduler import TimerQueue

@@ -11,13 +11,11 @@ later record for. Reading order:
     transactions.py  aborted data and markers
     throttler.py     the limit on disk traffic
     cleaner.py       who is being cleaned, who is paused, who cannot be cleaned; the checkpoint
-    workers.py       the threads
 """
 
 from tidelog.log.cleaner.cleaner import LogCleaner
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.job import CleanJob
 from tidelog.log.cleaner.rewriter import Rewriter
-from tidelog.log.cleaner.workers import CleanerThreads
 
-__all__ = ["CleanJob", "CleanerConfig", "CleanerThreads", "LogCleaner", "Rewriter"]
+__all__ = ["CleanJob", "CleanerConfig", "LogCleaner", "Rewriter"]

@@ -20,7 +20,7 @@ from tidelog.log.cleaner.job import CleanJob
 from tidelog.log.cleaner.plan import LogToClean, measure
 from tidelog.log.cleaner.rewriter import CleaningAborted, Rewriter
 from tidelog.log.cleaner.throttler import Throttler
-from tidelog.log.log_dir import LogDir
+from tidelog.log.log_dir import LogDir, disk_error
 from tidelog.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
@@ -85,10 +85,12 @@ class LogCleaner:
                 if reset:
                     self._write_checkpoint(directory, {tp: target.first_dirty})
                 yield target
-            except OSError as error:
-                self._on_io_error(directory, error)
-            except KafkaError as error:
-                self._give_up(tp, error)
+            except (OSError, KafkaError) as error:
+                cause = disk_error(error)
+                if cause is not None:
+                    self._on_io_error(directory, cause)
+                else:
+                    self._give_up(tp, error)
 
     def is_busy(self, tp: TopicPartition) -> bool:
         """Whether the partition is being cleaned or paused: its segments must not be deleted by retention now."""
@@ -112,10 +114,11 @@ class LogCleaner:
         job.discard()
         if isinstance(error, CleaningAborted):
             return
-        if isinstance(error, OSError):
-            self._on_io_error(self._dir_of(job.log), error)
-            return
-        self._give_up(job.log.topic_partition, error)
+        cause = disk_error(error)
+        if cause is not None:
+            self._on_io_error(self._dir_of(job.log), cause)
+        else:
+            self._give_up(job.log.topic_partition, error)
 
     def _forget(self, job: CleanJob) -> None:
         if self.jobs.get(job.log.topic_partition) is job:
