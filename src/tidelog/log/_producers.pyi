@@ -22,9 +22,7 @@ class ProducerEntry:
         last_timestamp: int = -1,
         txn_first_offset: int = -1,
     ) -> None: ...
-    def with_batch(
-        self, last_sequence: int, last_offset: int, offset_delta: int, timestamp: int
-    ) -> ProducerEntry: ...
+    def with_batch(self, last_sequence: int, last_offset: int, offset_delta: int, timestamp: int) -> ProducerEntry: ...
     @property
     def batches(self) -> list[tuple[int, int, int, int]]: ...
     @property
@@ -41,4 +39,11 @@ class Pending:
     duplicate: tuple[int, int, int] | None
 
 def has_producers(run: BatchRun) -> bool: ...
-def prepare(producers: dict[int, ProducerEntry], run: BatchRun, first: int, stop: int, origin: int) -> Pending: ...
+def prepare(
+    producers: dict[int, ProducerEntry],
+    run: BatchRun,
+    first: int,
+    stop: int,
+    origin: int,
+    transaction_version: int = 0,
+) -> Pending: ...

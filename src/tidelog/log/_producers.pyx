@@ -15,8 +15,7 @@ the copies in place. The rules, for a batch of a producer:
 - a marker must come from a coordinator that is not older than the last one.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE
-from libc.stdint cimport INT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT16_MAX, INT32_MAX, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from typing import NamedTuple
@@ -183,10 +182,11 @@ def has_producers(BatchRun run):
     return False
 
 
-def prepare(dict producers, BatchRun run, Py_ssize_t first, Py_ssize_t stop, int origin):
+def prepare(dict producers, BatchRun run, Py_ssize_t first, Py_ssize_t stop, int origin, int transaction_version=0):
     """Check the batches [first, stop), which carry their offsets, and work out the new state.
 
-    `origin`: 0 a leader's bytes (a replica, recovery), 1 a client, 2 a coordinator. Raises KafkaError.
+    `origin`: 0 a leader's bytes (a replica, recovery), 1 a client, 2 a coordinator. `transaction_version`: that of the
+    coordinator which wrote a marker; from 2 on it raises the producer's epoch with each. Raises KafkaError.
     """
     cdef Pending pending = Pending.__new__(Pending)
     cdef ProducerEntry entry
@@ -211,7 +211,7 @@ def prepare(dict producers, BatchRun run, Py_ssize_t first, Py_ssize_t stop, int
                         return pending
         entry = pending.entry(producers, batch.producer_id)
         if batch.attributes & CONTROL_BIT:
-            append_marker(pending, entry, run, batch, origin)
+            append_marker(pending, entry, run, batch, origin, transaction_version)
         else:
             append_data(pending, entry, batch, origin)
         entry.fresh = False
@@ -268,7 +268,20 @@ cdef int append_data(Pending pending, ProducerEntry entry, Batch* batch, int ori
     return 0
 
 
-cdef int append_marker(Pending pending, ProducerEntry entry, BatchRun run, Batch* batch, int origin) except -1:
+cdef int check_marker_epoch(ProducerEntry entry, Batch* batch) except -1:
+    """A coordinator of version 2 raises the epoch with every marker: one with the same epoch is late, unless it only
+    repeats a marker that ended the transaction before (or the epoch cannot rise any further)."""
+    if batch.producer_epoch == entry.epoch and entry.txn_first_offset >= 0 and batch.producer_epoch != INT16_MAX:
+        raise KafkaError(
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"Epoch of producer {entry.producer_id} at offset {batch.base_offset} is {batch.producer_epoch}, "
+            f"which is not above the last seen epoch {entry.epoch}",
+        )
+    return 0
+
+
+cdef int append_marker(Pending pending, ProducerEntry entry, BatchRun run, Batch* batch, int origin,
+                       int transaction_version) except -1:
     cdef int marker, coordinator_epoch = -1
     cdef int64_t timestamp = batch.max_timestamp
     if batch.record_count == 0:
@@ -277,6 +290,8 @@ cdef int append_marker(Pending pending, ProducerEntry entry, BatchRun run, Batch
     if marker < 0:
         raise CorruptRecordError("a control batch without an end-of-transaction marker", batch.position)
     check_epoch(entry, batch, origin)
+    if transaction_version >= 2 and origin != REPLICATION:
+        check_marker_epoch(entry, batch)
     if entry.coordinator_epoch > coordinator_epoch and origin != REPLICATION:
         raise KafkaError(
             ErrorCode.TRANSACTION_COORDINATOR_FENCED,

@@ -156,9 +156,11 @@ class PartitionLog(LocalLog):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         now_ms: int | None = None,
         verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Give checked batches their offsets and write them. Without producer ids, each batch may be a request of
-        its own; otherwise the run is one request's. Raises KafkaError: nothing was written."""
+        its own; otherwise the run is one request's. `transaction_version` goes with markers (`WriteTxnMarkers`).
+        Raises KafkaError: nothing was written."""
         count = len(run)
         if count == 0:
             raise InvalidRecordError("an append without a batch")
@@ -168,20 +170,24 @@ class PartitionLog(LocalLog):
         run.stamp(first_offset, leader_epoch, log_append_time=append_time)
         facts = survey(run, 0, count)
         if facts.largest_batch > self.config.max_message_bytes or facts.largest_batch > self.config.segment_size:
-            self._check_sizes(facts, origin)
-        pending = None
-        if facts.has_producers:
-            pending = self.producers.prepare(run, origin)
-            if pending.duplicate is not None:
-                first, last, timestamp = pending.duplicate
-                return AppendInfo(first, last, timestamp, timestamp, self.log_start_offset, duplicate=True)
-            if self.verify_transactions:
-                self._check_verified(run, verification)
+            raise self._too_large(facts.largest_batch)
         if leader_epoch != self.leader_epochs.latest_epoch:
             self.leader_epochs.assign(leader_epoch, first_offset)
         try:
-            if count == 1 or pending is not None or run.size <= self.config.segment_size - self._active.data.size:
-                self._write(run, run.buffers(), 0, count, run.size, facts, pending, now)
+            if facts.has_producers:
+                # As Kafka does: the segment is rolled for a batch even if that is then refused or known.
+                self._make_room(run.size, facts, now)
+                pending = self.producers.prepare(run, origin, transaction_version=transaction_version)
+                if pending.duplicate is not None:
+                    first, last, timestamp = pending.duplicate
+                    return AppendInfo(first, last, timestamp, timestamp, self.log_start_offset, duplicate=True)
+                if self.verify_transactions:
+                    self._check_verified(run, verification)
+                self._write(run, run.buffers(), 0, count, run.size, facts, now)
+                self._commit_producers(pending)
+            elif count == 1 or run.size <= self.config.segment_size - self._active.data.size:
+                self._make_room(run.size, facts, now)
+                self._write(run, run.buffers(), 0, count, run.size, facts, now)
             else:
                 self._write_requests(run, now)
         except OSError as error:
@@ -214,31 +220,34 @@ class PartitionLog(LocalLog):
                 f"an append to {self.topic_partition} begins at {facts.first_offset}, before the log's end "
                 f"{self.log_end_offset}"
             )
-        pending = self.producers.prepare(run, AppendOrigin.REPLICATION) if facts.has_producers else None
         for epoch, offset in epoch_starts(run, 0, count, self.leader_epochs.latest_epoch):
             self.leader_epochs.assign(epoch, offset)
         if facts.legacy:  # no epochs in these formats: truncation goes by the high watermark again
             self.leader_epochs.clear()
         with self.home:
-            self._write(run, run.buffers(), 0, count, run.size, facts, pending, self.home.clock.time_ms())
+            now = self.home.clock.time_ms()
+            self._make_room(run.size, facts, now)
+            pending = self.producers.prepare(run, AppendOrigin.REPLICATION) if facts.has_producers else None
+            self._write(run, run.buffers(), 0, count, run.size, facts, now)
+            if pending is not None:
+                self._commit_producers(pending)
         return AppendInfo(
             facts.first_offset, facts.last_offset, facts.max_timestamp, NO_TIMESTAMP, self.log_start_offset,
             flush_required=self.log_end_offset - self.recovery_point >= self.config.flush_messages,
         )  # fmt: skip
 
-    def _check_sizes(self, facts: Survey, origin: AppendOrigin) -> None:
-        if facts.largest_batch > self.config.max_message_bytes and origin is AppendOrigin.CLIENT:
-            raise KafkaError(
+    def _too_large(self, size: int) -> KafkaError:
+        if size > self.config.max_message_bytes:
+            return KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"The record batch size in the append to {self.topic_partition} is {facts.largest_batch} bytes "
-                f"which exceeds the maximum configured value of {self.config.max_message_bytes}.",
+                f"The record batch size in the append to {self.topic_partition} is {size} bytes which exceeds the "
+                f"maximum configured value of {self.config.max_message_bytes}.",
             )
-        if facts.largest_batch > self.config.segment_size:
-            raise KafkaError(
-                ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"Message batch size is {facts.largest_batch} bytes in append to partition {self.topic_partition}, "
-                f"which exceeds the maximum configured segment size of {self.config.segment_size}.",
-            )
+        return KafkaError(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"Message batch size is {size} bytes in append to partition {self.topic_partition}, which exceeds the "
+            f"maximum configured segment size of {self.config.segment_size}.",
+        )
 
     def _check_verified(self, run: BatchRun, guard: VerificationGuard | None) -> None:
         """A transaction's first write must carry the guard of its verification."""
@@ -266,31 +275,25 @@ class PartitionLog(LocalLog):
             if stop == first:
                 stop = max(fit(run, first, self.config.segment_size), first + 1)
             facts = survey(run, first, stop)
-            buffers = run.take(first, stop).buffers()
-            self._write(run, buffers, first, stop, size_of(run, first, stop), facts, None, now)
+            size = size_of(run, first, stop)
+            self._make_room(size, facts, now)
+            self._write(run, run.take(first, stop).buffers(), first, stop, size, facts, now)
             first = stop
 
-    def _write(
-        self,
-        run: BatchRun,
-        buffers: Sequence[Buffer],
-        first: int,
-        stop: int,
-        size: int,
-        facts: Survey,
-        pending: Pending | None,
-        now: int,
-    ) -> None:
-        """Write the batches [first, stop) into one segment, a new one if it must be, and put their effects in force."""
+    def _make_room(self, size: int, facts: Survey, now: int) -> None:
+        """Begin a new segment if the present one must not take these batches."""
         if self._active.should_roll(size, facts.max_timestamp, facts.last_offset, now):
             self._begin_segment(max(facts.last_offset - MAX_INT32, 0) if facts.legacy else facts.first_offset)
+
+    def _write(
+        self, run: BatchRun, buffers: Sequence[Buffer], first: int, stop: int, size: int, facts: Survey, now: int
+    ) -> None:
+        """Write the batches [first, stop) into the active segment; the log ends behind them."""
         self._touched = True
         self._active.append(run, buffers, first, stop, size)
         self.log_end_offset = self.producers.map_end_offset = facts.last_offset + 1
         if self.unflushed_since_ms is None:
             self.unflushed_since_ms = now
-        if pending is not None:
-            self._commit_producers(pending)
 
     def _commit_producers(self, pending: Pending) -> None:
         producers = self.producers
@@ -430,7 +433,8 @@ class PartitionLog(LocalLog):
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")
         if offset >= self.log_end_offset:
-            self.leader_epochs.truncate_from_end(offset)
+            # An epoch that began here and wrote nothing may not be the leader's.
+            self.leader_epochs.truncate_from_end(self.log_end_offset)
             return False
         with self.home:
             if self._segments.first.base_offset > offset:
@@ -468,6 +472,7 @@ class PartitionLog(LocalLog):
             now_ms=self.home.clock.time_ms(),
         )
         self.high_watermark = min(self.high_watermark, self.log_end_offset)
+        self.producers.high_watermark_moved(self.high_watermark)
         self._first_unstable = self.producers.first_unstable_offset
 
     # ---- durability

@@ -66,9 +66,11 @@ class ProducerState:
 
     # ---- appending
 
-    def prepare(self, run: BatchRun, origin: int, first: int = 0, stop: int | None = None) -> Pending:
+    def prepare(
+        self, run: BatchRun, origin: int, first: int = 0, stop: int | None = None, *, transaction_version: int = 0
+    ) -> Pending:
         """Check a run that carries its offsets; raises KafkaError when a batch is fenced or out of order."""
-        return prepare(self.entries, run, first, len(run) if stop is None else stop, origin)
+        return prepare(self.entries, run, first, len(run) if stop is None else stop, origin, transaction_version)
 
     def commit(self, pending: Pending) -> None:
         """Put into force what `prepare` worked out. Ended transactions stay open until `complete`."""
