@@ -106,7 +106,7 @@ def test_a_log_that_changes_aborts_its_job(tmp_path: Path, what: str) -> None:
     manager.cleaner.failed(job, error)
     assert manager.dirs[0].online
     assert not manager.cleaner.jobs
-    assert not list(log.dir.glob("*.cleaned"))
     if what == "truncate":
+        assert not list(log.dir.glob("*.cleaned"))
         assert [r.offset for r in all_records(log)] == [0]
     manager.shutdown()
