@@ -11,12 +11,15 @@ Reading order:
     compression    the codecs in Kafka's framings (lz4_frame: LZ4's quirks)
     validate       what a broker refuses and rewrites on produce
     arrow          records as Arrow columns and back (arrow_read, arrow_write)
+    origin         who appends: client, coordinator, replication
     crc32c, murmur2
 
 The kernel, compiled:
 
     _wire.h        big-endian numbers and varints          _fields.h    one record's fields, every length checked
-    _crc32c.h      the checksum                            _columns.h   short copies and views
+    _crc32c.h      the checksum                            _header.h    a batch's header, written
+    _columns.h     short copies and views                  _murmur2.h   the hash that places keys
+    _walk          the structural check of a batch's records
     _batches       BatchRun: check and stamp batches in the buffer that they came in
     _record        records as Python objects               _builder     records into one batch
     _columns       batches into Arrow's buffers            _encode      Arrow's buffers into batches

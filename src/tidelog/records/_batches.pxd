@@ -25,27 +25,6 @@ cdef struct Batch:
     int8_t walked
 
 
-cdef struct Walk:
-    const uint8_t* fault_at     # where, when the walk's answer is not 0
-    int64_t expected
-    int64_t found
-    int64_t min_timestamp
-    int64_t max_timestamp
-    int32_t max_index
-    int32_t null_key
-    int32_t index               # of the record that was being read
-
-
-cdef enum Order:
-    ANY_ORDER = 0               # offset deltas may be anything: what a reader takes
-    RISING = 1                  # they rise and stay within the last one: what compaction leaves
-    SEQUENTIAL = 2              # 0, 1, 2 ...: what a producer sends
-
-
-cdef int walk_records(const uint8_t* start, const uint8_t* end, int32_t count, int64_t base_timestamp,
-                      int32_t last_offset_delta, int order, Walk* walk) noexcept nogil
-
-
 cdef class BatchRun:
     cdef object __weakref__
     cdef Py_buffer source

@@ -25,12 +25,11 @@ from libc.stdint cimport INT64_MAX, uint32_t
 from libc.string cimport memcpy
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError
+from tidelog.records._walk import fault_text
 from tidelog.records.attributes import BatchHeader, Codec
 from tidelog.records.compression import DEFAULT_LIMIT, decompress
 
-from tidelog.records._fields cimport (
-    BAD_END, BAD_FIELD, BAD_HEADER, BAD_HEADER_COUNT, BAD_KEY, BAD_LENGTH, BAD_VALUE, Fields, read_fields
-)
+from tidelog.records._walk cimport RISING, SEQUENTIAL, Walk, walk_records
 
 cdef extern from "_crc32c.h":
     void crc32c_init() nogil
@@ -44,7 +43,6 @@ cdef extern from "_wire.h":
     void store_16(uint8_t* p, int16_t v) nogil
     void store_32(uint8_t* p, uint32_t v) nogil
     void store_64(uint8_t* p, int64_t v) nogil
-    int64_t add_wrapping(int64_t a, int64_t b) nogil
 
 crc32c_init()
 
@@ -59,74 +57,9 @@ cdef enum:
     UNLOCK_FROM = 32768         # bytes from which a check is worth giving up the GIL for
 
 cdef enum:
-    # What is wrong with a batch; what is wrong with a record has the numbers of _fields.h.
-    BAD_DELTA = 100
-    MISSING_RECORDS
-    TRAILING_BYTES
-    BAD_BATCH
+    # What is wrong with a batch; what is wrong with its records has the numbers of _walk.pxd and _fields.h.
+    BAD_BATCH = 200
     BAD_CRC
-
-_FAULTS = {
-    BAD_LENGTH: "the record's length is no varint, negative or runs past the batch",
-    BAD_FIELD: "the record ends inside its attributes, timestamp or offset",
-    BAD_DELTA: "the record has the wrong offset delta",
-    BAD_KEY: "the record's key runs past its end",
-    BAD_VALUE: "the record's value runs past its end",
-    BAD_HEADER_COUNT: "the record's number of headers is negative or more than its bytes can hold",
-    BAD_HEADER: "a record header has no key or runs past the record's end",
-    BAD_END: "the record's fields do not add up to its length",
-    MISSING_RECORDS: "the batch ends before its last record",
-    TRAILING_BYTES: "the batch goes on after its last record",
-}
-
-
-cdef int walk_fault(Walk* walk, int fault, const uint8_t* at, int32_t index, int64_t expected,
-                    int64_t found) noexcept nogil:
-    walk.fault_at = at
-    walk.index = index
-    walk.expected = expected
-    walk.found = found
-    return fault
-
-
-cdef int walk_records(const uint8_t* start, const uint8_t* end, int32_t count, int64_t base_timestamp,
-                      int32_t last_offset_delta, int order, Walk* walk) noexcept nogil:
-    """Read the structure of every record."""
-    cdef const uint8_t* p = start
-    cdef Fields f
-    cdef int fault
-    cdef int32_t last = -1, null_key = -1, max_index = -1
-    cdef int64_t timestamp, largest = -1, smallest = INT64_MAX
-    for i in range(count):
-        if p >= end:
-            return walk_fault(walk, MISSING_RECORDS, p, i, count, i)
-        fault = read_fields(p, end, &f)
-        if fault:
-            return walk_fault(walk, fault, p, i, end - p, f.length)
-        if order == SEQUENTIAL:
-            if f.delta != i:
-                return walk_fault(walk, BAD_DELTA, p, i, i, f.delta)
-        elif order == RISING:
-            if f.delta <= last or f.delta > last_offset_delta:
-                return walk_fault(walk, BAD_DELTA, p, i, last + 1, f.delta)
-            last = f.delta
-        p = f.stop
-        if f.key_length < 0 and null_key < 0:
-            null_key = i
-        timestamp = add_wrapping(base_timestamp, f.timestamp)
-        if timestamp > largest:
-            largest = timestamp
-            max_index = i
-        if timestamp < smallest and timestamp != -1:
-            smallest = timestamp
-    if p != end:
-        return walk_fault(walk, TRAILING_BYTES, p, count, 0, end - p)
-    walk.max_timestamp = largest
-    walk.min_timestamp = smallest
-    walk.max_index = max_index
-    walk.null_key = null_key
-    return 0
-
 
 cdef inline void note_walk(Batch* batch, Walk* walk) noexcept nogil:
     batch.walked = 1
@@ -181,7 +114,7 @@ cdef inline bint client_rules_hold(Batch* batch) noexcept nogil:
 
 cdef inline bint disk_rules_hold(Batch* batch) noexcept nogil:
     """Compaction leaves holes, even batches of no records, but never more records than offsets."""
-    return batch.record_count >= 0 and batch.last_offset_delta >= 0 and batch.last_offset_delta >= batch.record_count - 1
+    return batch.record_count >= 0 and batch.last_offset_delta >= max(batch.record_count - 1, 0)
 
 
 @cython.freelist(16)
@@ -401,7 +334,7 @@ cdef class BatchRun:
         return self.screen_c(0, self.count, codec, keys, earliest, latest)
 
     def stamp(self, int64_t first_offset, int32_t leader_epoch, *, log_append_time=None, Py_ssize_t first=0, stop=None):
-        """Give the batches [first, stop) their offsets, one after the other, and their epoch; return the last offset."""
+        """Give the batches [first, stop) their offsets, one after the other, and an epoch; return the last offset."""
         cdef Py_ssize_t last = self.count if stop is None else stop
         if first < 0 or last > self.count:
             raise IndexError(f"the run has {self.count} batches")
@@ -553,13 +486,6 @@ cdef object batch_fault(BatchRun run, Py_ssize_t index, int fault, Walk* walk, b
             text = f"{batch.record_count} records do not fit a last offset delta of {batch.last_offset_delta}"
         return InvalidRecordError(f"{text} (batch at byte {batch.position})")
     return record_fault(batch, fault, walk, walk.fault_at - run.data, "")
-
-
-def fault_text(int fault, int32_t index, int64_t expected, int64_t found):
-    """A walk's fault in words. What is wrong within a record comes with the record's length and the bytes there are."""
-    if fault < BAD_DELTA:
-        return f"record {index}: {_FAULTS[fault]} (its length says {found}, {expected} bytes are left)"
-    return f"record {index}: {_FAULTS[fault]} (expected {expected}, found {found})"
 
 
 cdef object record_fault(Batch* batch, int fault, Walk* walk, Py_ssize_t position, str unpacked):

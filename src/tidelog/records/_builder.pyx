@@ -7,20 +7,15 @@ record's timestamp (or to the delete horizon, if there is one) and to the base o
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint32_t, uint8_t
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
+
+from tidelog.records._header cimport BATCH_OVERHEAD, Header, crc32c_init, write_header
 
 from tidelog.records.attributes import Codec
 from tidelog.records.compression import compress
 
-cdef extern from "_crc32c.h":
-    void crc32c_init() nogil
-    uint32_t crc32c_update(uint32_t value, const void* data, size_t length) nogil
-
 cdef extern from "_wire.h":
-    void store_16(uint8_t* p, int16_t v) nogil
-    void store_32(uint8_t* p, uint32_t v) nogil
-    void store_64(uint8_t* p, int64_t v) nogil
     int WRITE_SLACK
     uint8_t* write_varlong(uint8_t* p, int64_t value) nogil
     int size_of_varlong(int64_t value) nogil
@@ -28,11 +23,9 @@ cdef extern from "_wire.h":
 crc32c_init()
 
 cdef enum:
-    OVERHEAD = 61
     CODEC_MASK = 0x07
     LOG_APPEND_TIME_BIT = 0x08
     DELETE_HORIZON_BIT = 0x40
-    MAX_FIXED = 36              # the most that all varints of a record without headers and its attributes take
 
 
 cdef inline Py_ssize_t size_of_bytes(bytes data) noexcept:
@@ -109,7 +102,7 @@ cdef class BatchWriter:
             self.attributes |= LOG_APPEND_TIME_BIT
         self.base_timestamp = self.horizon
         self.max_timestamp = -1
-        self.used = OVERHEAD
+        self.used = BATCH_OVERHEAD
 
     def __dealloc__(self):
         PyMem_Free(self.data)
@@ -147,8 +140,8 @@ cdef class BatchWriter:
         cdef int64_t since
         cdef uint8_t* p
         if delta < self.next_delta or delta > INT32_MAX:
-            raise ValueError(f"offset {self.base_offset + delta} does not fit after {self.base_offset + self.next_delta - 1} "
-                             f"in a batch that starts at {self.base_offset}")
+            raise ValueError(f"offset {self.base_offset + delta} does not fit after "
+                             f"{self.base_offset + self.next_delta - 1} in a batch that starts at {self.base_offset}")
         if self.count == 0 and not self.attributes & DELETE_HORIZON_BIT:
             self.base_timestamp = timestamp
         since = <int64_t>(<unsigned long long>timestamp - <unsigned long long>self.base_timestamp)
@@ -172,8 +165,10 @@ cdef class BatchWriter:
         return self.base_offset + delta
 
     def build(self, last_offset=None):
-        """The batch as bytes. `last_offset`: that of the batch it replaces, when compaction dropped the last records."""
-        cdef int64_t last_delta = self.next_delta - 1 if last_offset is None else <int64_t>last_offset - self.base_offset
+        """The batch. `last_offset`: that of the batch which it replaces, when compaction dropped the last records."""
+        cdef int64_t last_delta = self.next_delta - 1
+        if last_offset is not None:
+            last_delta = <int64_t>last_offset - self.base_offset
         cdef Py_ssize_t size = self.used
         cdef uint8_t* p
         if self.count == 0 or last_delta < self.next_delta - 1 or last_delta > INT32_MAX:
@@ -181,38 +176,37 @@ cdef class BatchWriter:
                              f"{self.base_offset + last_delta}")
         codec = self.attributes & CODEC_MASK
         if codec:
-            packed = compress(Codec(codec), PyBytes_FromStringAndSize(<char*>self.data + OVERHEAD, self.used - OVERHEAD),
-                              level=self.level)
-            size = OVERHEAD + len(packed)
+            plain = PyBytes_FromStringAndSize(<char*>self.data + BATCH_OVERHEAD, self.used - BATCH_OVERHEAD)
+            packed = compress(Codec(codec), plain, level=self.level)
+            size = BATCH_OVERHEAD + len(packed)
         batch = PyBytes_FromStringAndSize(NULL, size)
         p = <uint8_t*>PyBytes_AS_STRING(batch)
         if codec:
-            memcpy(p + OVERHEAD, PyBytes_AS_STRING(packed), size - OVERHEAD)
+            memcpy(p + BATCH_OVERHEAD, PyBytes_AS_STRING(packed), size - BATCH_OVERHEAD)
         else:
-            memcpy(p + OVERHEAD, self.data + OVERHEAD, size - OVERHEAD)
-        self.write_header(p, size, last_delta)
+            memcpy(p + BATCH_OVERHEAD, self.data + BATCH_OVERHEAD, size - BATCH_OVERHEAD)
+        self.seal(p, size, last_delta)
         return batch
 
     def build_empty(self, int64_t last_offset, int64_t timestamp):
         """A batch of no records, as compaction leaves it for a producer whose last sequence must not be forgotten."""
-        batch = PyBytes_FromStringAndSize(NULL, OVERHEAD)
+        batch = PyBytes_FromStringAndSize(NULL, BATCH_OVERHEAD)
         self.base_timestamp, self.max_timestamp = -1, timestamp  # no records, no base; as Kafka writes it
         self.attributes &= ~CODEC_MASK
-        self.write_header(<uint8_t*>PyBytes_AS_STRING(batch), OVERHEAD, last_offset - self.base_offset)
+        self.seal(<uint8_t*>PyBytes_AS_STRING(batch), BATCH_OVERHEAD, last_offset - self.base_offset)
         return batch
 
-    cdef int write_header(self, uint8_t* p, Py_ssize_t size, int64_t last_delta) except -1:
-        store_64(p, self.base_offset)
-        store_32(p + 8, <uint32_t>(size - 12))
-        store_32(p + 12, <uint32_t>self.leader_epoch)
-        p[16] = 2
-        store_16(p + 21, self.attributes)
-        store_32(p + 23, <uint32_t>last_delta)
-        store_64(p + 27, self.base_timestamp)
-        store_64(p + 35, self.log_append_time if self.log_append_time >= 0 else self.max_timestamp)
-        store_64(p + 43, self.producer_id)
-        store_16(p + 51, self.producer_epoch)
-        store_32(p + 53, <uint32_t>self.base_sequence)
-        store_32(p + 57, <uint32_t>self.count)
-        store_32(p + 17, crc32c_update(0, p + 21, size - 21))
-        return 0
+    cdef void seal(self, uint8_t* p, Py_ssize_t size, int64_t last_delta) noexcept:
+        """Write the header of a batch whose records are in place."""
+        cdef Header header
+        header.base_offset = self.base_offset
+        header.base_timestamp = self.base_timestamp
+        header.max_timestamp = self.log_append_time if self.log_append_time >= 0 else self.max_timestamp
+        header.producer_id = self.producer_id
+        header.producer_epoch = self.producer_epoch
+        header.base_sequence = self.base_sequence
+        header.leader_epoch = self.leader_epoch
+        header.attributes = self.attributes
+        header.count = self.count
+        header.last_offset_delta = <int32_t>last_delta
+        write_header(p, size, &header)

@@ -1,7 +1,7 @@
-/* Small copies for the columnar loops: keys and values are mostly short, and a call of memcpy costs more than the bytes.
+/* Small copies for the columnar loops: keys and values are short, and a call of memcpy costs more than their bytes.
  *
- * Both functions may read up to `end` and write a few bytes more than asked for; Arrow's buffers are allocated with that
- * slack, and what follows is written over by the next value.
+ * Both functions may read up to `end` and write a few bytes more than asked for; Arrow's buffers are allocated with
+ * that slack, and what follows is written over by the next value.
  */
 #ifndef TIDELOG_COLUMNS_H
 #define TIDELOG_COLUMNS_H

@@ -76,7 +76,8 @@ static inline uint32_t crc32c_skip(uint32_t skip[4][256], uint32_t crc) {
 #endif
 
 #ifdef CRC32C_HARDWARE
-CRC32C_HARDWARE static inline uint32_t crc32c_lanes(uint32_t crc, const uint8_t *p, size_t lane, uint32_t skip[4][256]) {
+CRC32C_HARDWARE static inline uint32_t crc32c_lanes(uint32_t crc, const uint8_t *p, size_t lane,
+                                                    uint32_t skip[4][256]) {
     uint32_t second = 0, third = 0;
     for (size_t i = 0; i < lane; i += 8) {
         crc = CRC32C_WORD(crc, p + i);

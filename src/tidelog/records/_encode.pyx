@@ -6,17 +6,12 @@ The caller (records.arrow) brings every column to 32-bit offsets and hands over 
 
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 
+from tidelog.records._header cimport BATCH_OVERHEAD, Header, crc32c_init, write_header
+
 from tidelog.records.attributes import Codec
 from tidelog.records.compression import compress
 
-cdef extern from "_crc32c.h":
-    void crc32c_init() nogil
-    uint32_t crc32c_update(uint32_t value, const void* data, size_t length) nogil
-
 cdef extern from "_wire.h":
-    void store_16(uint8_t* p, int16_t v) nogil
-    void store_32(uint8_t* p, uint32_t v) nogil
-    void store_64(uint8_t* p, int64_t v) nogil
     uint8_t* write_varlong(uint8_t* p, int64_t value) nogil
     int size_of_varlong(int64_t value) nogil
     uint8_t* write_count(uint8_t* p, int64_t value) nogil
@@ -33,7 +28,6 @@ cdef extern from "_murmur2.h":
 crc32c_init()
 
 cdef enum:
-    OVERHEAD = 61
     CODEC_MASK = 0x07
     FIXED = 41                  # the most that a record's own numbers take
 
@@ -228,8 +222,8 @@ cdef class BatchEncoder:
         self.leader_epoch = leader_epoch
 
     def encode(self, allocate=bytearray):
-        """All rows, as a list of batches in memory from `allocate(size)`: bytes of one's own cost a page fault each 4 KB,
-        which is more than writing them, so the caller brings an allocator that keeps its pages."""
+        """All rows, as a list of batches in memory from `allocate(size)`: fresh memory costs a page fault each 4 KB,
+        which is more than writing it, so the caller brings an allocator that keeps its pages."""
         cdef list batches = []
         cdef int64_t row = 0
         while row < self.rows.count:
@@ -239,44 +233,43 @@ cdef class BatchEncoder:
     cdef int64_t encode_one(self, int64_t row, list batches, allocate) except -1:
         """Append the batch that starts with `row`; return the first row of the next."""
         cdef Filled filled
-        cdef int64_t room = min(self.max_batch_bytes - OVERHEAD, bound(&self.rows, row))
+        cdef int64_t room = min(self.max_batch_bytes - BATCH_OVERHEAD, bound(&self.rows, row))
         cdef uint8_t[::1] memory
         while True:
-            if room + OVERHEAD + COPY_SLACK > INT32_MAX:
+            if room + BATCH_OVERHEAD + COPY_SLACK > INT32_MAX:
                 raise OverflowError(f"row {row} does not fit a batch")
-            batch = memoryview(allocate(OVERHEAD + max(room, 0) + COPY_SLACK)).cast("B")
+            batch = memoryview(allocate(BATCH_OVERHEAD + max(room, 0) + COPY_SLACK)).cast("B")
             memory = batch
             with nogil:
-                fill_records(&self.rows, row, &memory[OVERHEAD], room, &filled)
+                fill_records(&self.rows, row, &memory[BATCH_OVERHEAD], room, &filled)
             if filled.next_row > row:
                 break
             room = filled.needed
-        batch = batch[:OVERHEAD + filled.used]
+        batch = batch[:BATCH_OVERHEAD + filled.used]
         if self.attributes & CODEC_MASK:
-            packed = compress(Codec(self.attributes & CODEC_MASK), batch[OVERHEAD:], level=self.level)
-            batch = memoryview(allocate(OVERHEAD + len(packed))).cast("B")
-            batch[OVERHEAD:] = packed
+            packed = compress(Codec(self.attributes & CODEC_MASK), batch[BATCH_OVERHEAD:], level=self.level)
+            batch = memoryview(allocate(BATCH_OVERHEAD + len(packed))).cast("B")
+            batch[BATCH_OVERHEAD:] = packed
             memory = batch
-        self.write_header(&memory[0], len(batch), row, &filled)
+        self.seal(&memory[0], len(batch), row, &filled)
         batches.append(batch)
         return filled.next_row
 
-    cdef int write_header(self, uint8_t* p, Py_ssize_t size, int64_t row, Filled* filled) except -1:
-        cdef int64_t count = filled.next_row - row
-        store_64(p, self.base_offset + row if self.running else 0)
-        store_32(p + 8, <uint32_t>(size - 12))
-        store_32(p + 12, <uint32_t>self.leader_epoch)
-        p[16] = 2
-        store_16(p + 21, self.attributes)
-        store_32(p + 23, <uint32_t>(count - 1))
-        store_64(p + 27, filled.base_timestamp)
-        store_64(p + 35, filled.max_timestamp)
-        store_64(p + 43, self.producer_id)
-        store_16(p + 51, self.producer_epoch)
-        store_32(p + 53, <uint32_t>((self.base_sequence + row) & 0x7FFFFFFF) if self.base_sequence >= 0 else <uint32_t>-1)
-        store_32(p + 57, <uint32_t>count)
+    cdef int seal(self, uint8_t* p, Py_ssize_t size, int64_t row, Filled* filled) except -1:
+        """Write the header of the batch that starts with `row`."""
+        cdef Header header
+        header.base_offset = self.base_offset + row if self.running else 0
+        header.base_timestamp = filled.base_timestamp
+        header.max_timestamp = filled.max_timestamp
+        header.producer_id = self.producer_id
+        header.producer_epoch = self.producer_epoch
+        header.base_sequence = <int32_t>((self.base_sequence + row) & 0x7FFFFFFF) if self.base_sequence >= 0 else -1
+        header.leader_epoch = self.leader_epoch
+        header.attributes = self.attributes
+        header.count = <int32_t>(filled.next_row - row)
+        header.last_offset_delta = header.count - 1
         with nogil:
-            store_32(p + 17, crc32c_update(0, p + 21, size - 21))
+            write_header(p, size, &header)
         return 0
 
 

@@ -9,11 +9,11 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t
 
-from tidelog.records._batches cimport ANY_ORDER, Walk, walk_records
 from tidelog.records._fields cimport Fields, read_fields
+from tidelog.records._walk cimport ANY_ORDER, Walk, walk_records
 
 from tidelog.common.errors import CorruptRecordError
-from tidelog.records._batches import fault_text
+from tidelog.records._walk import fault_text
 
 cdef extern from "_wire.h":
     int64_t add_wrapping(int64_t a, int64_t b) nogil

@@ -142,7 +142,7 @@ static inline uint8_t *write_unsigned(uint8_t *p, uint64_t value) {
 static inline uint8_t *write_varlong(uint8_t *p, int64_t value) { return write_unsigned(p, zigzag_64(value)); }
 
 static inline int size_of_unsigned(uint64_t value) {
-    return ((63 - __builtin_clzll(value | 1)) * 9 + 73) >> 6;  /* its bits divided by seven, rounded up, without dividing */
+    return ((63 - __builtin_clzll(value | 1)) * 9 + 73) >> 6;  /* its bits by seven, rounded up, without dividing */
 }
 
 static inline int size_of_varlong(int64_t value) { return size_of_unsigned(zigzag_64(value)); }

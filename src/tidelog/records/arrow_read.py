@@ -75,8 +75,9 @@ def read_columns(reader: ColumnReader, columns: Sequence[str] = ALL_COLUMNS, *, 
     """The columns of what the reader was given, as a pyarrow.RecordBatch."""
     pa = require_pyarrow()
     wanted = schema(columns, view=view)
-    if not view and reader.bytes_bound > MAX_INT32:
-        raise UsageError(f"{reader.bytes_bound} bytes of records do not fit one Arrow batch: read them in parts")
+    largest = max(map(len, reader.buffers), default=0) if view else reader.bytes_bound
+    if largest > MAX_INT32:
+        raise UsageError(f"{largest} bytes of records do not fit one Arrow batch: read them in parts")
     rows = reader.rows_bound
     fixed = {name: pa.allocate_buffer(rows * size) for name, size in _FIXED.items() if name in columns}
     binary = {name: _BinaryColumn(pa, rows, reader, view) for name in ("key", "value") if name in columns}
