@@ -35,7 +35,7 @@ from tidelog.broker.store.api import Create, Store
 from tidelog.broker.store.local import FILE_NAME, LocalStore
 from tidelog.broker.topic_configs import BROKER_SYNONYMS, TopicConfigs
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
-from tidelog.common.errors import TidelogError
+from tidelog.common.errors import TidelogError, UsageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import INTERNAL_TOPICS
@@ -111,6 +111,7 @@ class Broker:
         from tidelog.broker.purgatory.purgatories import Purgatories
         from tidelog.broker.replication.replica_manager import ReplicaManager
 
+        self._refuse_what_is_not_enforced()
         dirs = [Path(name) for name in self.config.log_dirs]
         self.log_manager = LogManager(
             dirs,
@@ -260,6 +261,19 @@ class Broker:
             callback(root, name, values)
 
     # -- steps of the start ------------------------------------------------------------------------------------------
+
+    def _refuse_what_is_not_enforced(self) -> None:
+        """A broker that was told to be secure, and is not, would be worse than none."""
+        for endpoint in self.config.listeners:
+            if endpoint.protocol != "PLAINTEXT":
+                raise UsageError(
+                    f"Listener {endpoint} asks for {endpoint.protocol}; this version serves PLAINTEXT only"
+                )
+        if self.config[keys.AUTHORIZER_CLASS_NAME]:
+            raise UsageError(
+                "authorizer.class.name is set, but this version enforces no ACLs: start with "
+                "--set authorizer.class.name= to serve everything to everybody"
+            )
 
     async def _open_store(self, directory: Path) -> None:
         store = self._shared_store
