@@ -1,14 +1,16 @@
 """A process that writes to a log until it is killed; every line on stdout is a promise.
 
-    python -m support.log_writer DIRECTORY SEED
+    python -m support.log_writer DIRECTORY SEED [PROMISES]
 
 Prints `flushed N` when everything below offset N is synced, and `table {json}` with it. In between it appends, rolls,
-compacts, deletes old segments and writes checkpoints, as chance will have it.
+compacts, deletes old segments and writes checkpoints, as chance will have it. After so many PROMISES it ends by itself,
+as suddenly as if it had been killed.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -29,6 +31,7 @@ def main() -> None:
     log.advance_high_watermark(log.log_end_offset)
     rewriter = manager.cleaner.new_rewriter()
     table: dict[str, str] = {}
+    promises = int(sys.argv[3]) if len(sys.argv) > 3 else -1
     print("ready", flush=True)
     while True:
         pairs = [(b"k%d" % rng.randrange(30), b"%d" % log.log_end_offset) for _ in range(rng.randrange(1, 6))]
@@ -38,6 +41,9 @@ def main() -> None:
         if chance < 0.2:
             log.flush()
             print(f"flushed {log.recovery_point} {json.dumps(table)}", flush=True)
+            promises -= 1
+            if promises == 0:
+                os._exit(0)
         elif chance < 0.25:
             log.roll()
         elif chance < 0.3:
