@@ -3,6 +3,11 @@
  * x86-64 has an instruction for it that takes 8 bytes but answers after 3 cycles, so one chain of it uses a third of
  * the unit. Long inputs are therefore cut into three lanes that run side by side; a lane's checksum is then carried
  * over the bytes that follow it by a linear map ("append N zero bytes"), which is a table look-up per byte of it.
+ *
+ * Newer processors multiply polynomials 64 bytes at a time. A block is then carried over the D bits that follow it by
+ * multiplying its halves with x^(D+32) and x^(D-32) modulo the polynomial, which leaves 16 bytes with the checksum of
+ * all: twice as fast again from a kilobyte on.
+ *
  * Other machines use ARM's instruction or the eight-table form. The choice is made when the module is loaded.
  */
 #ifndef TIDELOG_CRC32C_H
@@ -14,6 +19,10 @@
 
 #if defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
 #include <arm_acle.h>
+#endif
+#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 9)
+#include <immintrin.h>
+#define CRC32C_FOLDING
 #endif
 
 #define CRC32C_POLYNOMIAL 0x82F63B78u
@@ -44,21 +53,24 @@ static uint32_t crc32c_by_table(uint32_t crc, const uint8_t *p, size_t length) {
     return crc;
 }
 
-/* The linear map of a checksum register over `length` zero bytes, as four 256-entry tables. */
+static uint32_t crc32c_map(const uint32_t image[32], uint32_t crc) {
+    uint32_t sum = 0;
+    for (int bit = 0; bit < 32; bit++)
+        if (crc >> bit & 1) sum ^= image[bit];
+    return sum;
+}
+
+/* The linear map of a checksum register over `length` zero bytes (a power of two), as four 256-entry tables: the map of
+ * one byte, applied to itself until it spans them all. */
 static void crc32c_make_skip(uint32_t skip[4][256], size_t length) {
-    uint32_t image[32];
-    for (int bit = 0; bit < 32; bit++) {
-        uint32_t crc = 1u << bit;
-        for (size_t i = 0; i < length; i++) crc = crc >> 8 ^ crc32c_tables[0][crc & 0xFF];
-        image[bit] = crc;
+    uint32_t image[32], twice[32];
+    for (int bit = 0; bit < 32; bit++) image[bit] = (1u << bit) >> 8 ^ crc32c_tables[0][(1u << bit) & 0xFF];
+    for (; length > 1; length /= 2) {
+        for (int bit = 0; bit < 32; bit++) twice[bit] = crc32c_map(image, image[bit]);
+        memcpy(image, twice, sizeof image);
     }
     for (int byte = 0; byte < 4; byte++)
-        for (int value = 0; value < 256; value++) {
-            uint32_t sum = 0;
-            for (int bit = 0; bit < 8; bit++)
-                if (value >> bit & 1) sum ^= image[byte * 8 + bit];
-            skip[byte][value] = sum;
-        }
+        for (uint32_t value = 0; value < 256; value++) skip[byte][value] = crc32c_map(image, value << (8 * byte));
 }
 
 static inline uint32_t crc32c_skip(uint32_t skip[4][256], uint32_t crc) {
@@ -102,6 +114,60 @@ CRC32C_HARDWARE static uint32_t crc32c_by_hardware(uint32_t crc, const uint8_t *
 }
 #endif
 
+#ifdef CRC32C_FOLDING
+#define CRC32C_FOLD_FROM 1024
+#define CRC32C_WIDE __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.2")))
+
+static uint64_t crc32c_carry[5][2];  /* multipliers over 2048, 512, 384, 256 and 128 bits */
+static const int crc32c_carried_bits[5] = {2048, 512, 384, 256, 128};
+
+/* x^power modulo the polynomial, bits reflected as the multiplication wants them. */
+static uint64_t crc32c_power(int power) {
+    uint32_t value = 0x80000000u;
+    while (power--) value = value >> 1 ^ (value & 1 ? CRC32C_POLYNOMIAL : 0);
+    return (uint64_t)value << 1;
+}
+
+CRC32C_WIDE static inline __m512i crc32c_fold(__m512i block, int over, __m512i next) {
+    __m512i by = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)crc32c_carry[over]));
+    __m512i low = _mm512_clmulepi64_epi128(block, by, 0x00), high = _mm512_clmulepi64_epi128(block, by, 0x11);
+    return _mm512_ternarylogic_epi64(low, high, next, 0x96);  /* exclusive or of the three */
+}
+
+CRC32C_WIDE static inline __m128i crc32c_fold_lane(__m128i lane, int over) {
+    __m128i by = _mm_loadu_si128((const __m128i *)crc32c_carry[over]);
+    return _mm_xor_si128(_mm_clmulepi64_si128(lane, by, 0x00), _mm_clmulepi64_si128(lane, by, 0x11));
+}
+
+CRC32C_WIDE static uint32_t crc32c_by_folding(uint32_t crc, const uint8_t *p, size_t length) {
+    if (length < CRC32C_FOLD_FROM) return crc32c_by_hardware(crc, p, length);
+    const __m512i *blocks = (const __m512i *)p;
+    __m512i a = _mm512_xor_si512(_mm512_loadu_si512(blocks), _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+    __m512i b = _mm512_loadu_si512(blocks + 1), c = _mm512_loadu_si512(blocks + 2), d = _mm512_loadu_si512(blocks + 3);
+    for (p += 256, length -= 256; length >= 256; p += 256, length -= 256) {
+        blocks = (const __m512i *)p;
+        a = crc32c_fold(a, 0, _mm512_loadu_si512(blocks));
+        b = crc32c_fold(b, 0, _mm512_loadu_si512(blocks + 1));
+        c = crc32c_fold(c, 0, _mm512_loadu_si512(blocks + 2));
+        d = crc32c_fold(d, 0, _mm512_loadu_si512(blocks + 3));
+    }
+    d = crc32c_fold(crc32c_fold(crc32c_fold(a, 1, b), 1, c), 1, d);
+    for (; length >= 64; p += 64, length -= 64) d = crc32c_fold(d, 1, _mm512_loadu_si512((const __m512i *)p));
+    __m128i rest = _mm_xor_si128(
+        _mm_xor_si128(crc32c_fold_lane(_mm512_extracti32x4_epi32(d, 0), 2),
+                      crc32c_fold_lane(_mm512_extracti32x4_epi32(d, 1), 3)),
+        _mm_xor_si128(crc32c_fold_lane(_mm512_extracti32x4_epi32(d, 2), 4), _mm512_extracti32x4_epi32(d, 3)));
+    uint8_t last[16];
+    _mm_storeu_si128((__m128i *)last, rest);
+    return crc32c_by_hardware(crc32c_by_hardware(0, last, 16), p, length);
+}
+
+static int crc32c_has_folding(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+}
+#endif
+
 static int crc32c_has_hardware(void) {
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_cpu_init();
@@ -130,13 +196,27 @@ static void crc32c_init(void) {
 #ifdef CRC32C_HARDWARE
     if (crc32c_has_hardware()) crc32c_run = crc32c_by_hardware;
 #endif
+#ifdef CRC32C_FOLDING
+    for (int i = 0; i < 5; i++) {
+        crc32c_carry[i][0] = crc32c_power(crc32c_carried_bits[i] + 32);
+        crc32c_carry[i][1] = crc32c_power(crc32c_carried_bits[i] - 32);
+    }
+    if (crc32c_has_folding()) crc32c_run = crc32c_by_folding;
+#endif
 }
 
 static inline uint32_t crc32c_update(uint32_t value, const void *data, size_t length) {
     return ~crc32c_run(~value, (const uint8_t *)data, length);
 }
 
-/* The form that machines without the instruction use; here so that it can be tested on those that have it. */
+/* The forms that lesser machines use; here so that they can be tested on those that have more. */
+static inline uint32_t crc32c_by_lanes(uint32_t value, const void *data, size_t length) {
+#ifdef CRC32C_HARDWARE
+    if (crc32c_has_hardware()) return ~crc32c_by_hardware(~value, (const uint8_t *)data, length);
+#endif
+    return ~crc32c_by_table(~value, (const uint8_t *)data, length);
+}
+
 static inline uint32_t crc32c_update_portable(uint32_t value, const void *data, size_t length) {
     return ~crc32c_by_table(~value, (const uint8_t *)data, length);
 }

@@ -5,6 +5,7 @@ from libc.stdint cimport uint32_t, uint8_t
 cdef extern from "_crc32c.h":
     void crc32c_init() nogil
     uint32_t crc32c_update(uint32_t value, const void* data, size_t length) nogil
+    uint32_t crc32c_by_lanes(uint32_t value, const void* data, size_t length) nogil
     uint32_t crc32c_update_portable(uint32_t value, const void* data, size_t length) nogil
 
 crc32c_init()
@@ -25,3 +26,8 @@ def crc32c(const uint8_t[::1] data, uint32_t value=0):
 def crc32c_portable(const uint8_t[::1] data, uint32_t value=0):
     """The same without the processor's instruction, as other machines compute it."""
     return crc32c_update_portable(value, &data[0], data.shape[0]) if data.shape[0] else value
+
+
+def crc32c_lanes(const uint8_t[::1] data, uint32_t value=0):
+    """The same as machines compute it that have the instruction but no wide multiplication."""
+    return crc32c_by_lanes(value, &data[0], data.shape[0]) if data.shape[0] else value

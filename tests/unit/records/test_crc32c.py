@@ -8,7 +8,7 @@ import random
 import pytest
 
 from reference.records import batch_v2
-from tidelog.records.crc32c import crc32c, crc32c_portable
+from tidelog.records.crc32c import crc32c, crc32c_lanes, crc32c_portable
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,16 @@ from tidelog.records.crc32c import crc32c, crc32c_portable
     ],
 )
 def test_published_values(data: bytes, expected: int) -> None:
-    assert crc32c(data) == crc32c_portable(data) == batch_v2.crc32c(data) == expected
+    assert crc32c(data) == crc32c_lanes(data) == crc32c_portable(data) == batch_v2.crc32c(data) == expected
 
 
-@pytest.mark.parametrize("length", [1, 7, 8, 9, 63, 255, 767, 768, 769, 1535, 12287, 12288, 12289, 40_000])
-def test_both_forms_agree_at_every_lane_edge(length: int) -> None:
+@pytest.mark.parametrize(
+    "length",
+    [1, 7, 8, 9, 63, 255, 767, 768, 769, 1023, 1024, 1025, 1087, 1088, 1279, 1280, 1535, 12287, 12288, 12289, 40_000],
+)
+def test_all_forms_agree_at_every_lane_edge(length: int) -> None:
     data = random.Random(length).randbytes(length)
-    assert crc32c(data) == crc32c_portable(data)
+    assert crc32c(data) == crc32c_lanes(data) == crc32c_portable(data)
     for cut in (1, length // 3, length - 1):
         assert crc32c(data[cut:], crc32c(data[:cut])) == crc32c(data)
 
