@@ -38,8 +38,29 @@ class _Known(NamedTuple):
     high_watermarks: Offsets
 
 
-def load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str], LogConfig], threads: int) -> None:
-    """Load what lies in one directory into the manager's tables. Raises OSError or StorageError: it is unusable."""
+class Found(NamedTuple):
+    """What lies in a directory: logs, loaded; directories to be removed; directories that are nobody's."""
+
+    logs: list[tuple[DirName, PartitionLog]]
+    to_remove: list[tuple[Path, DirName]]
+    stray: list[Path]
+
+
+def load_dirs(
+    manager: LogManager, directories: Sequence[LogDir], config_for: Callable[[str], LogConfig], threads: int
+) -> list[Found | BaseException]:
+    """Load several directories side by side (they are different disks, as a rule); per directory what came of it."""
+
+    def load(directory: LogDir) -> Found | BaseException:
+        try:
+            return _load_dir(manager, directory, config_for, threads)
+        except (OSError, KafkaError) as error:
+            return error
+
+    return list(in_threads(load, directories, len(directories)))
+
+
+def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str], LogConfig], threads: int) -> Found:
     known = _Known(
         directory.take_shutdown_marker(),
         directory.recovery_points(),
@@ -47,19 +68,16 @@ def load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str],
         directory.high_watermarks(),
     )
     wanted: list[tuple[Path, DirName]] = []
+    found = Found([], [], [])
     for path, name in directory.partitions():
         if name.kind == "delete":
-            manager.remove_later(path, config_for(name.topic_partition.topic).file_delete_delay_ms)
+            found.to_remove.append((path, name))
         elif name.kind == "stray":
-            manager.stray.append(path)
+            found.stray.append(path)
         else:
             wanted.append((path, name))
-    logger.info(
-        "loading %d partitions of %s after %s stop",
-        len(wanted),
-        directory.path,
-        "a clean" if known.clean else "an unclean",
-    )
+    stop = "a clean" if known.clean else "an unclean"
+    logger.info("loading %d partitions of %s after %s stop", len(wanted), directory.path, stop)
 
     def load_one(item: tuple[Path, DirName]) -> PartitionLog:
         path, name = item
@@ -67,8 +85,8 @@ def load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str],
 
     # After a clean stop a load is a few system calls: threads would only get into each other's way.
     for (_, name), log in zip(wanted, in_threads(load_one, wanted, 1 if known.clean else threads), strict=True):
-        _adopt(manager, name, log)
-    directory.loaded = True
+        found.logs.append((name, log))
+    return found
 
 
 def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogConfig, known: _Known) -> PartitionLog:
@@ -90,17 +108,6 @@ def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogCo
         if disk_error(error) is not None:
             raise
         raise StorageError(f"{path} cannot be loaded: {error.message}") from error
-
-
-def _adopt(manager: LogManager, name: DirName, log: PartitionLog) -> None:
-    logs = manager.future if name.kind == "future" else manager.logs
-    other = logs.setdefault(name.topic_partition, log)
-    manager.partition_counts[log.dir.parent] += 1
-    if other is not log:
-        raise StorageError(
-            f"{name.topic_partition} lies in {other.dir} and in {log.dir}: remove one of them "
-            "(a move between directories that was cut off leaves both; the older one is the copy to remove)"
-        )
 
 
 def close_all(logs: Sequence[PartitionLog], threads: int) -> None:

@@ -32,7 +32,7 @@ from tidelog.log.cleaner import CleanerConfig, LogCleaner
 from tidelog.log.config import LogConfig
 from tidelog.log.file_budget import FileBudget
 from tidelog.log.flush_task import FlushTask
-from tidelog.log.loading import close_all, load_dir
+from tidelog.log.loading import Found, close_all, load_dirs
 from tidelog.log.log_dir import LogDir, disk_error
 from tidelog.log.meta_properties import MetaProperties
 from tidelog.log.names import delete_dir_name, future_dir_name, stray_dir_name
@@ -108,9 +108,26 @@ class LogManager:
     def load(self, config_for: Callable[[str], LogConfig] | None = None) -> None:
         """Load every partition, recovering what an unclean stop left. `config_for(topic)` is its configuration."""
         config_for = config_for or (lambda topic: self.config_of())
-        for directory in self.live_dirs:
-            self._guard(directory, partial(load_dir, self, directory, config_for, self._threads))
+        directories = self.live_dirs
+        for directory, found in zip(directories, load_dirs(self, directories, config_for, self._threads), strict=True):
+            self._guard(directory, partial(self._adopt, directory, found, config_for))
         self._require_live()
+
+    def _adopt(self, directory: LogDir, found: Found | BaseException, config_for: Callable[[str], LogConfig]) -> None:
+        if isinstance(found, BaseException):
+            raise found
+        for path, name in found.to_remove:
+            self.remove_later(path, config_for(name.topic_partition.topic).file_delete_delay_ms)
+        self.stray += found.stray
+        for name, log in found.logs:
+            other = (self.future if name.kind == "future" else self.logs).setdefault(name.topic_partition, log)
+            if other is not log:
+                raise StorageError(
+                    f"{name.topic_partition} lies in {other.dir} and in {log.dir}: remove one of them "
+                    "(a move between directories that was cut off leaves both; the older one is the copy to remove)"
+                )
+            self.partition_counts[directory.path] += 1
+        directory.loaded = True
 
     @property
     def _threads(self) -> int:
