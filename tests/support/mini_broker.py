@@ -14,6 +14,7 @@ from typing import Any
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
 from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.metrics import Metrics
 from tidelog.broker.network.server import SocketServer
 from tidelog.broker.purgatory.purgatories import Purgatories
 from tidelog.broker.replication.replica_manager import ReplicaManager
@@ -35,6 +36,7 @@ class MiniBroker:
         )
         self.configs = TopicConfigs(self.config)
         self.metadata = MetadataCache()
+        self.metrics = Metrics()
         self.log_manager = LogManager([path], clock=clock, rng=self.rng)
         self.coordinators = None
         self.host, self.port = "127.0.0.1", 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ class HttpServer:
             "cluster": broker.metadata.cluster_id,
             "topics": len(broker.metadata.topics),
             "partitions": broker.metadata.partition_total,
-            "offline_dirs": [str(path) for path in broker.log_manager.offline_dirs],
+            "offline_dirs": [str(directory.path) for directory in broker.log_manager.offline_dirs],
         }
 
     def _metrics(self) -> bytes:
@@ -98,18 +99,21 @@ class _Collector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         broker, metrics = self._broker, self._broker.metrics
-        requests = CounterMetricFamily("tidelog_requests", "Requests answered.", labels=["api"])
-        for key, count in metrics.requests.items():
-            requests.add_metric([ApiKey(key).name.lower()], count)
-        yield requests
+        served = Counter(metrics.requests)
+        served[ApiKey.PRODUCE] += broker.network.sink.hot_requests if broker.network.sink is not None else 0
+        for name, text, counts in (
+            ("tidelog_requests", "Requests served.", served),
+            ("tidelog_request_failures", "Requests that failed unexpectedly.", metrics.failures),
+        ):
+            family = CounterMetricFamily(name, text, labels=["api"])
+            for key, count in counts.items():
+                family.add_metric([ApiKey(key).name.lower()], count)
+            yield family
         work = CounterMetricFamily("tidelog_background_seconds", "Seconds of background work.", labels=["task"])
         for name, seconds in metrics.background_seconds.items():
             work.add_metric([name], seconds)
         yield work
-        yield CounterMetricFamily("tidelog_bytes_in", "Bytes received.", metrics.bytes_in)
-        yield CounterMetricFamily("tidelog_bytes_out", "Bytes sent.", metrics.bytes_out)
-        open_now = metrics.connections_opened - metrics.connections_closed
-        yield GaugeMetricFamily("tidelog_connections", "Open connections.", open_now)
+        yield GaugeMetricFamily("tidelog_connections", "Open connections.", len(broker.network.table.connections))
         yield GaugeMetricFamily("tidelog_topics", "Topics.", len(broker.metadata.topics))
         yield GaugeMetricFamily("tidelog_partitions", "Partitions.", broker.metadata.partition_total)
         sizes = GaugeMetricFamily("tidelog_log_bytes", "Bytes of records on disk.", labels=["topic", "partition"])

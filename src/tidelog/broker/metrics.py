@@ -8,13 +8,9 @@ from collections import Counter
 
 class Metrics:
     def __init__(self) -> None:
-        #: Requests answered, by API key.
+        #: Requests that came, by API key; those that the hot path took are counted there (`network.sink`).
         self.requests: Counter[int] = Counter()
-        #: Error codes answered by handlers that failed unexpectedly, by API key.
+        #: Requests whose handler failed in a way that it did not foresee, by API key.
         self.failures: Counter[int] = Counter()
-        self.connections_opened = 0
-        self.connections_closed = 0
-        self.bytes_in = 0
-        self.bytes_out = 0
         #: Seconds of background work, by task.
         self.background_seconds: dict[str, float] = {}

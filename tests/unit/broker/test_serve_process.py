@@ -122,6 +122,7 @@ def test_metrics_and_health(serve):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         text = answer.read().decode()
     assert "tidelog_partitions 0.0" in text
+    assert "tidelog_connections 0.0" in text
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/else", timeout=5)
     process.terminate()

@@ -59,6 +59,7 @@ class Dispatcher:
             header, position = decode_request_header(frame)
         except KafkaError as error:
             raise ProtocolError(str(error)) from None
+        self._broker.metrics.requests[header.api_key] += 1
         row = handler_for(header.api_key)
         if row is None:
             raise ProtocolError(f"{ApiKey(header.api_key).name} requests are not served here")
@@ -151,6 +152,7 @@ class Dispatcher:
             connection.write(parts)
 
     def _fail(self, connection: ServerConnection, header: RequestHeader, error: Exception) -> None:
+        self._broker.metrics.failures[header.api_key] += 1
         name = ApiKey(header.api_key).name
         code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
         if not isinstance(error, KafkaError):

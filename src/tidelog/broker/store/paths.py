@@ -18,8 +18,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote, unquote
-
 CLUSTER_ID = "/cluster/id"
 BROKER_IDS = "/brokers/ids"
 BROKER_SEQUENCE = "/brokers/seqid"
@@ -99,8 +97,12 @@ def delete_topic(name: str) -> str:
 
 def sanitize(entity: str) -> str:
     """A user's or client's name as part of a path: what is not plain is percent-encoded, as Kafka's Sanitizer does."""
+    from urllib.parse import quote  # its import would be a tenth of the broker's start
+
     return quote(entity, safe="-._~").replace("*", "%2A")
 
 
 def unsanitize(part: str) -> str:
+    from urllib.parse import unquote
+
     return unquote(part)
