@@ -29,11 +29,12 @@ class Home:
     def file(self, name: str) -> Path:
         return self.path / name
 
-    def rename(self, path: Path) -> None:
-        """Move the directory; the new name is durable on return."""
+    def rename(self, path: Path, *, sync: bool = True) -> None:
+        """Move the directory; the new name is durable on return, unless the caller syncs many at once."""
         self.fs.rename(self.path, path)
         self.path = path
-        self.fs.sync_dir(path.parent)
+        if sync:
+            self.fs.sync_dir(path.parent)
 
     def __enter__(self) -> None:
         return None

@@ -223,10 +223,10 @@ class LocalLog:
 
     # ---- life
 
-    def rename(self, dir_name: str) -> None:
+    def rename(self, dir_name: str, *, sync: bool = True) -> None:
         """Move the directory (`-delete`, `-stray`, a `-future` replica that takes its place)."""
         with self.home:
-            self.home.rename(self.home.path.parent / dir_name)
+            self.home.rename(self.home.path.parent / dir_name, sync=sync)
 
     def mark_deleted(self) -> None:
         """Nothing will be appended any more; `delete` removes the files."""

@@ -198,7 +198,6 @@ class LogManager:
 
     def _make(self, path: Path, config: LogConfig, topic_id: bytes | None) -> PartitionLog:
         # Not synced here: what makes a topic durable is the cluster's metadata. The first flush syncs the names.
-        self.fs.mkdir(path)
         return PartitionLog.open(
             path,
             config,
@@ -254,7 +253,7 @@ class LogManager:
         self.cleaner.abort(tp)
 
         def act() -> None:
-            log.rename(target.name)
+            log.rename(target.name, sync=False)
             log.mark_deleted()
             if remove:
                 self.remove_later(target, log.config.file_delete_delay_ms)
@@ -292,6 +291,7 @@ class LogManager:
             source = self.dir_of(current)
             self._guard(target, lambda: self.cleaner.moved(tp, source, target))
             self._retire(tp, current, delete_dir_name, remove=True)
+            self._guard(source, lambda: self.fs.sync_dir(source.path))
         self.checkpoint()
         return future
 
