@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+
 from support.kafka import dump_log_class, java_tool
 from support.tidelog import TidelogServer
-
 from tidelog.common.hashing import partition_for_id
 
 pytestmark = pytest.mark.java
