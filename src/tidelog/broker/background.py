@@ -15,7 +15,7 @@ from tidelog.broker import config as keys
 from tidelog.common.config import Key
 from tidelog.common.errors import KafkaError
 from tidelog.log.cleaner.rewriter import CleaningAborted, Rewriter
-from tidelog.log.flush_task import FlushTask
+from tidelog.log.tasks import CheckpointTask, FlushTask
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
@@ -60,12 +60,15 @@ class Background:
     async def _every(self, name: str, interval: Key[int], work: Callable[[], Awaitable[None]]) -> None:
         """The interval is read anew each time: it may be changed while the broker runs."""
         broker = self._broker
+        often = interval is keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS
+        longest = min(LONGEST_SLEEP, broker.config[keys.LOG_INITIAL_TASK_DELAY_MS] / 1000)
         while True:
-            longest = FLUSH_SECONDS if interval is keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS else LONGEST_SLEEP
-            await asyncio.sleep(min(max(broker.config[interval] / 1000, SHORTEST_SLEEP), longest))
+            wait = min(broker.config[interval] / 1000, FLUSH_SECONDS if often else longest)
+            await asyncio.sleep(max(wait, SHORTEST_SLEEP))
             started = broker.clock.monotonic()
             await work()
             seconds = broker.clock.monotonic() - started
+            longest = LONGEST_SLEEP
             broker.metrics.background_seconds[name] = broker.metrics.background_seconds.get(name, 0.0) + seconds
 
     # -- the work ----------------------------------------------------------------------------------------------------
@@ -76,10 +79,17 @@ class Background:
             logger.info("Retention removed %d segments", deleted)
 
     async def _checkpoint(self) -> None:
-        self._broker.log_manager.checkpoint()
+        await self._write_checkpoints(self._broker.log_manager.checkpoint_tasks())
 
     async def _high_watermarks(self) -> None:
-        self._broker.log_manager.checkpoint_high_watermarks()
+        await self._write_checkpoints(self._broker.log_manager.checkpoint_tasks(high_watermarks_only=True))
+
+    async def _write_checkpoints(self, tasks: list[CheckpointTask]) -> None:
+        """Written and synced on a thread; what to write was taken down here."""
+        loop = asyncio.get_running_loop()
+        for task in tasks:
+            await loop.run_in_executor(None, task.run)
+            self._broker.log_manager.checkpointed(task)
 
     async def _flush(self) -> None:
         """Sync what is due by `flush.ms` and `flush.messages`, and whatever was rolled: recovery need not read it."""

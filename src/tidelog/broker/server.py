@@ -38,7 +38,8 @@ from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import TidelogError, UsageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
-from tidelog.common.types import INTERNAL_TOPICS
+from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.log.cleaner import CleanerConfig
 from tidelog.log.manager import LogManager
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Broker:
             clock=self.clock,
             rng=self.rng,
         )
-        await self.controller.start()
+        await self.controller.start(self._uncertain())
         self.network = SocketServer(self)
         await self._open_listeners()
         await self._begin_background()
@@ -242,6 +243,11 @@ class Broker:
             state = self._handler_state[kind] = kind()
         return cast("T", state)
 
+    def _uncertain(self) -> set[TopicPartition]:
+        """Partitions of directories that were not closed properly: a crash may have taken their last records."""
+        manager = self.log_manager
+        return {tp for tp, log in manager.logs.items() if not manager.dir_of(log).was_clean}
+
     # -- dynamic configs ---------------------------------------------------------------------------------------------
 
     def dynamic_config_changed(self, names: frozenset[str]) -> None:
@@ -249,6 +255,8 @@ class Broker:
         if names & BROKER_SYNONYMS:
             for topic in self.metadata.topics:
                 self.replicas.update_topic_config(topic, self.configs.log_config(topic))
+        if any(name.startswith("log.cleaner.") for name in names):
+            self.log_manager.cleaner.reconfigure(CleanerConfig.from_broker(self.config.explicit_values()))
         if keys.TIDELOG_LOG_LEVEL.name in names:
             set_level(ROOT, self.config[keys.TIDELOG_LOG_LEVEL])
 

@@ -132,3 +132,27 @@ def test_levels_have_kafkas_names():
         check_level("tidelog.some.place", "NOISY")
     with pytest.raises(KafkaError):
         check_level("tidelog.never.heard.of", "INFO")
+
+
+@async_test
+async def test_an_unclean_stop_gives_a_new_leader_epoch_and_a_clean_one_does_not(tmp_path):
+    from tidelog.broker.controller.topic_plans import NewTopic
+    from tidelog.common.types import TopicPartition
+
+    tp = TopicPartition("t", 0)
+    async with Broker(values(tmp_path)) as broker:
+        await broker.controller.create_topics([NewTopic("t", 1, 1)])
+    async with Broker(values(tmp_path)) as broker:
+        assert broker.metadata.partition(tp).leader_epoch == 0
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    async with Broker(values(tmp_path)) as broker:
+        assert broker.metadata.partition(tp).leader_epoch == 1
+        assert broker.replicas.partition(tp).leader_epoch == 1
+
+
+@async_test
+async def test_cleaner_keys_reach_the_cleaner(tmp_path):
+    async with Broker(values(tmp_path)) as broker:
+        changed = broker.config.apply_dynamic({"log.cleaner.dedupe.buffer.size": "5000000"}, {})
+        broker.dynamic_config_changed(changed)
+        assert broker.log_manager.cleaner.config.dedupe_buffer_size == 5_000_000

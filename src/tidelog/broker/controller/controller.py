@@ -10,7 +10,7 @@ A broker on the embedded store is always the controller. With a shared store it 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from tidelog.broker import config as keys
@@ -72,8 +72,12 @@ class Controller:
 
     # -- taking office -----------------------------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Become the controller: take the node, count the epoch, read the tree, elect where a leader is missing."""
+    async def start(self, uncertain: Collection[TopicPartition] = ()) -> None:
+        """Become the controller: take the node, count the epoch, read the tree, elect where a leader is missing.
+
+        `uncertain` are partitions whose last records a crash may have taken. They get a new leader epoch, so that a
+        consumer that has seen such records finds out (KIP-320) instead of reading others at the same offsets.
+        """
         await self._take_office()
         loaded = await load_topics(self._store, self._rng, self.epoch)
         if loaded.repairs:
@@ -82,6 +86,7 @@ class Controller:
         images = {image.name: image for image in loaded.images}
         self._metadata.apply(image for name, image in images.items() if name not in doomed)
         await self._elect_missing([image for name, image in images.items() if name not in doomed])
+        await self._renew(uncertain)
         hosted = [s for i in self._metadata.topics.values() for s in i.partitions if self._node_id in s.replicas]
         await self._propagation.lead_and_follow(hosted)
         for name in sorted(doomed):
@@ -118,6 +123,16 @@ class Controller:
                     if after is not state:
                         changed.append(after)
         await self._write_states(changed)
+
+    async def _renew(self, partitions: Collection[TopicPartition]) -> None:
+        states = [state for state in map(self._metadata.partition, partitions) if state is not None]
+        await self._write_states(
+            [
+                state._replace(leader_epoch=state.leader_epoch + 1, controller_epoch=self.epoch)
+                for state in states
+                if state.leader == self._node_id
+            ]
+        )
 
     # -- topics ------------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,11 @@ class LogCleaner:
         self.last_run_ms = clock.time_ms()
         self.last_job: CleanJob | None = None
 
+    def reconfigure(self, config: CleanerConfig) -> None:
+        """Take changed `log.cleaner.*` values: the rate at once, the buffers with the next rewriter."""
+        self.config = config
+        self.throttler = Throttler(self._clock, config.io_max_bytes_per_second)
+
     def new_rewriter(self) -> Rewriter:
         """The tools of one more cleaner thread."""
         return Rewriter(self.config, self.throttler)
