@@ -17,8 +17,11 @@ all (`OSError`) goes offline; what reads and writes here raises, and the log man
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import FileLock, FileSystem
@@ -50,6 +53,13 @@ def disk_error(error: BaseException) -> OSError | None:
     return cause if isinstance(error, StorageError) and isinstance(cause, OSError) else None
 
 
+class Snapshot(NamedTuple):
+    """The contents of some checkpoint files at one moment; `number` rises from snapshot to snapshot."""
+
+    number: int
+    files: dict[str, Offsets]
+
+
 class LogDir:
     """An open log directory. `error` is why it is offline, or None while it serves."""
 
@@ -64,6 +74,9 @@ class LogDir:
         self.broker_epoch = shutdown_marker.NO_BROKER_EPOCH
         #: Set once every partition is loaded: before that, a clean-stop marker would lie.
         self.loaded = False
+        self._order = count()
+        self._writing = threading.Lock()
+        self._written: dict[str, int] = {}
 
     @property
     def online(self) -> bool:
@@ -120,17 +133,20 @@ class LogDir:
     def cleaner_offsets(self) -> Offsets:
         return self._read(CLEANER_OFFSET_FILE, "compaction starts from the front")
 
-    def write_recovery_points(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._write(RECOVERY_POINT_FILE, offsets)
-
-    def write_log_start_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._write(LOG_START_FILE, offsets)
-
-    def write_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._write(REPLICATION_OFFSET_FILE, offsets)
-
     def write_cleaner_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._write(CLEANER_OFFSET_FILE, offsets)
+        self.write(Snapshot(next(self._order), {CLEANER_OFFSET_FILE: dict(offsets)}))
+
+    def snapshot(self, files: Mapping[str, Offsets]) -> Snapshot:
+        """What is to be written into the checkpoint files, taken down now, in the order of the taking."""
+        return Snapshot(next(self._order), dict(files))
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Write checkpoint files. Any thread: of two snapshots the one that was taken later wins, whoever is faster."""
+        with self._writing:
+            for name, offsets in snapshot.files.items():
+                if self._written.get(name, -1) < snapshot.number:
+                    checkpoint.write_offsets(self._fs, self.path / name, offsets)
+                    self._written[name] = snapshot.number
 
     def _read(self, name: str, consequence: str) -> Offsets:
         try:
@@ -138,9 +154,6 @@ class LogDir:
         except checkpoint.CheckpointError as error:
             logger.warning("%s; %s", error.message, consequence)
             return {}
-
-    def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        checkpoint.write_offsets(self._fs, self.path / name, offsets)
 
     def close(self) -> None:
         if self._lock is not None:

@@ -5,7 +5,7 @@ checkpoints (`LogDir`); one that fails (`OSError` on a write, a failed fsync) go
 partitions in it, and the others serve on: whoever registered by `on_dir_failure` hears which partitions are gone.
 
 Everything here runs on the thread that owns the logs. What may block for long is handed out as tasks for any thread
-(`flush_due`, the cleaner's jobs), and loading and closing use threads of their own (`log/loading.py`).
+(`flush_due`, `checkpoint_tasks`, the cleaner's jobs); loading and closing use threads of their own (`log/loading.py`).
 
 What recurs is the caller's to call: `checkpoint` (every 60 s, and high watermarks every 5 s), `flush_due`,
 `run_retention` (every 5 min), and the scheduler that was given removes deleted files.
@@ -31,13 +31,20 @@ from tidelog.log import meta_properties
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
 from tidelog.log.config import LogConfig
 from tidelog.log.file_budget import FileBudget
-from tidelog.log.flush_task import FlushTask
 from tidelog.log.loading import Found, close_all, load_dirs
-from tidelog.log.log_dir import LogDir, disk_error
+from tidelog.log.log_dir import LogDir, Snapshot, disk_error
 from tidelog.log.meta_properties import MetaProperties
-from tidelog.log.names import delete_dir_name, future_dir_name, stray_dir_name
+from tidelog.log.names import (
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    delete_dir_name,
+    future_dir_name,
+    stray_dir_name,
+)
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.scheduler import Scheduler, TimerQueue
+from tidelog.log.tasks import CheckpointTask, FlushTask
 
 logger = logging.getLogger(__name__)
 
@@ -232,7 +239,7 @@ class LogManager:
     def _forget(self, directory: LogDir, partitions: Sequence[TopicPartition]) -> None:
         self.fs.sync_dir(directory.path)
         self.cleaner.deleted(partitions, directory)
-        self._write_checkpoints(directory)
+        directory.write(self._snapshot(directory))
 
     def mark_stray(self, tp: TopicPartition) -> None:
         """Set a replica aside that the cluster does not know: its directory stays, under a `-stray` name."""
@@ -298,24 +305,33 @@ class LogManager:
     # --- what recurs ------------------------------------------------------------------------------------------------
 
     def checkpoint(self) -> None:
-        """Write recovery points, log start offsets and high watermarks of every directory that serves."""
-        for directory in self.live_dirs:
-            self._guard(directory, partial(self._write_checkpoints, directory))
+        """Write recovery points, log start offsets and high watermarks of every directory that serves, here and now."""
+        for task in self.checkpoint_tasks():
+            task.run()
+            self.checkpointed(task)
 
-    def checkpoint_high_watermarks(self) -> None:
-        for directory in self.live_dirs:
-            self._guard(directory, partial(self._write_high_watermarks, directory))
+    def checkpoint_tasks(self, *, high_watermarks_only: bool = False) -> list[CheckpointTask]:
+        """The same as tasks: run each on any thread (they sync), then hand it to `checkpointed`."""
+        return [
+            CheckpointTask(directory, self._snapshot(directory, high_watermarks_only)) for directory in self.live_dirs
+        ]
 
-    def _write_checkpoints(self, directory: LogDir) -> None:
+    def checkpointed(self, task: CheckpointTask) -> None:
+        """A task has run; a directory that could not be written goes offline."""
+        if task.error is not None:
+            self.fail_dir(task.directory, task.error)
+
+    def _snapshot(self, directory: LogDir, high_watermarks_only: bool = False) -> Snapshot:
         logs = self._logs_in(directory)
-        directory.write_recovery_points({tp: log.recovery_point for tp, log in logs.items()})
-        directory.write_log_start_offsets(
-            {tp: log.log_start_offset for tp, log in logs.items() if log.log_start_offset > log.segments[0].base_offset}
-        )
-        self._write_high_watermarks(directory)
-
-    def _write_high_watermarks(self, directory: LogDir) -> None:
-        directory.write_high_watermarks({tp: log.high_watermark for tp, log in self._logs_in(directory).items()})
+        files = {REPLICATION_OFFSET_FILE: {tp: log.high_watermark for tp, log in logs.items()}}
+        if not high_watermarks_only:
+            files[RECOVERY_POINT_FILE] = {tp: log.recovery_point for tp, log in logs.items()}
+            files[LOG_START_FILE] = {
+                tp: log.log_start_offset
+                for tp, log in logs.items()
+                if log.log_start_offset > log.segments[0].base_offset
+            }
+        return directory.snapshot(files)
 
     def _logs_in(self, directory: LogDir) -> dict[TopicPartition, PartitionLog]:
         return {log.topic_partition: log for log in self.all_logs() if log.dir.parent == directory.path}
@@ -388,7 +404,7 @@ class LogManager:
 
     def _close_dir(self, directory: LogDir, broker_epoch: int) -> None:
         close_all(list(self._logs_in(directory).values()), self._threads)
-        self._write_checkpoints(directory)
+        directory.write(self._snapshot(directory))
         if directory.loaded:
             directory.write_shutdown_marker(broker_epoch)
 

@@ -411,3 +411,18 @@ def test_many_partitions_are_deleted_with_one_write_of_the_checkpoints(data: Pat
     assert manager.logs == {}
     assert len(list(data.glob("*-delete"))) == 20
     manager.shutdown()
+
+
+def test_of_two_snapshots_the_later_one_wins_whoever_is_faster(data: Path) -> None:
+    manager = open_manager(data)
+    log = manager.create(TP, CONFIG)
+    (early,) = manager.checkpoint_tasks()
+    append(log, [(b"a", b"1")])
+    log.flush()
+    manager.checkpoint()
+    early.run()  # a slow thread
+    manager.checkpointed(early)
+    assert manager.dirs[0].recovery_points() == {TP: 1}
+    (marks,) = manager.checkpoint_tasks(high_watermarks_only=True)
+    assert list(marks.snapshot.files) == ["replication-offset-checkpoint"]
+    manager.shutdown()

@@ -1,0 +1,41 @@
+"""Disk work that runs on any thread, and what came of it: the owner makes a task, a thread runs it, the owner hears."""
+
+from __future__ import annotations
+
+from tidelog.log.flush import FlushJob
+from tidelog.log.log_dir import LogDir, Snapshot
+from tidelog.log.partition_log import PartitionLog
+
+
+class FlushTask:
+    """Made by `LogManager.flush_due` on the owner's thread; `run` it anywhere, then hand it to `flushed`."""
+
+    __slots__ = ("error", "job", "log")
+
+    def __init__(self, log: PartitionLog, job: FlushJob) -> None:
+        self.log = log
+        self.job = job
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        try:
+            self.job.run()
+        except OSError as error:
+            self.error = error
+
+
+class CheckpointTask:
+    """Made by `LogManager.checkpoint_tasks`; `run` it anywhere, then hand it to `checkpointed`."""
+
+    __slots__ = ("directory", "error", "snapshot")
+
+    def __init__(self, directory: LogDir, snapshot: Snapshot) -> None:
+        self.directory = directory
+        self.snapshot = snapshot
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        try:
+            self.directory.write(self.snapshot)
+        except OSError as error:
+            self.error = error
