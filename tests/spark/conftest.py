@@ -32,6 +32,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
     else:
         server: TidelogServer = request.getfixturevalue("server")
         address, data = server.address, str(server.data)
+    tests = str(Path(__file__).resolve().parents[1])
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))  # for the workers
     warehouse = tmp_path_factory.mktemp("warehouse")
     settings = {"spark.sql.warehouse.dir": str(warehouse), "spark.driver.memory": "1g"}
     spark = tidelog_session("tests", master=MASTER, settings=settings)

@@ -49,6 +49,8 @@ _NOT_OPEN = frozenset(
     }
 )
 _AT_ONCE = 32
+_ABORT_ROUNDS = 5
+_ABORT_PAUSE = 0.3
 
 Step = Callable[[str], None]
 
@@ -96,8 +98,15 @@ class CommitProtocol:
         self._step("ended")
 
     async def _abort(self) -> None:
-        decision = await DecisionLog(self._cluster, self._topic, self._query).open()
-        await self._abort_strays(decision)
+        log = DecisionLog(self._cluster, self._topic, self._query)
+        decision = await log.open()
+        if decision is None and self._query.startswith(JOB):
+            decision = Decision(self._query, self._batch, ())
+            await log.decide(decision)  # so that a later job aborts what this one's last tasks may still open
+        for _ in range(_ABORT_ROUNDS):  # tasks that Spark has not stopped yet may open one more
+            if not await self._abort_strays(decision):
+                break
+            await asyncio.sleep(_ABORT_PAUSE)
 
     async def _forget(self) -> None:
         log = DecisionLog(self._cluster, self._topic, self._query)
@@ -122,12 +131,17 @@ class CommitProtocol:
 
         await _gather(check(transaction) for transaction in transactions)
 
-    async def _abort_strays(self, decision: Decision | None) -> None:
-        """Everything of this query that is open now and not decided belongs to nobody."""
-        kept = {transaction.transactional_id for transaction in decision.transactions} if decision else set()
-        listed = await list_transactions(self._cluster, prefix=f"{_PREFIX}/{self._query}/", states=[ONGOING])
-        strays = [listing.transactional_id for listing in listed if listing.transactional_id not in kept]
-        await _gather(fence(self._cluster, stray) for stray in strays)
+    async def _abort_strays(self, decision: Decision | None) -> bool:
+        return await abort_strays(self._cluster, self._query, decision)
+
+
+async def abort_strays(cluster: ClusterClient, query: str, decision: Decision | None) -> bool:
+    """Everything of this query that is open now and not decided belongs to nobody. Whether there was any."""
+    kept = {transaction.transactional_id for transaction in decision.transactions} if decision else set()
+    listed = await list_transactions(cluster, prefix=f"{_PREFIX}/{query}/", states=[ONGOING])
+    strays = [listing.transactional_id for listing in listed if listing.transactional_id not in kept]
+    await _gather(fence(cluster, stray) for stray in strays)
+    return bool(strays)
 
 
 async def carry_out(cluster: ClusterClient, decision: Decision, step: Step) -> None:
@@ -168,7 +182,7 @@ def _lost(decision: Decision, transaction: OpenTransaction, error: KafkaError) -
 
 
 async def recover_jobs(cluster: ClusterClient, topic: str, step: Step) -> None:
-    """Carry out what batch jobs had decided before they died."""
+    """Carry out what batch jobs had decided before they died; abort what is left of those that had not."""
     await cluster.ensure_topics([topic])
     if topic not in cluster.metadata.topics:
         return
@@ -177,6 +191,10 @@ async def recover_jobs(cluster: ClusterClient, topic: str, step: Step) -> None:
     for decision in decisions.values():
         if decision.query.startswith(JOB):
             await carry_out(cluster, decision, step)
+            await abort_strays(cluster, decision.query, decision)
+            log = DecisionLog(cluster, topic, decision.query)
+            if await log.open() is not None:
+                await log.forget()
 
 
 async def _gather(operations: Iterable[object]) -> None:

@@ -1,0 +1,88 @@
+"""Our Spark source and sink beside Spark's own Kafka connector, on Apache Kafka and on Tidelog, in one run.
+
+    .venv/bin/python bench/spark_read_write.py [--quick] [--tidelog-only]
+
+Ours runs on PySpark 4.3, the JVM connector on PySpark 4.0.0 (tools/spark_jvm.py): the newest for which it can be had.
+Reads sum the lengths of all values; writes go from Parquet to a topic of two partitions, ours exactly once. Rates are
+rows per second, best of the rounds; the ratio is ours to the connector's on the same broker.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+
+import pyarrow as pa
+import spark_jvm
+
+from support.kafka import KAFKA_4, KafkaBroker
+from support.tidelog import TidelogServer
+from tidelog.client import topics
+from tidelog.client.blocking import Driver
+from tidelog.client.producer.arrow_producer import ArrowProducer
+
+QUICK = "--quick" in sys.argv
+ROUNDS = 2 if QUICK else 4
+SIZES = [(100, 300_000 if QUICK else 2_000_000), (1000, 80_000 if QUICK else 400_000)]
+JOB = Path(__file__).with_name("spark_job.py")
+
+
+def fill(address: str) -> list[dict[str, object]]:
+    made: list[dict[str, object]] = []
+    with Driver({"bootstrap.servers": address}) as driver:
+        producer = ArrowProducer(driver.cluster)
+        driver.run(producer.init())
+        for size, rows in SIZES:
+            name = f"bench-{size}"
+            for suffix in ("", "-tidelog", "-kafka"):
+                driver.run(topics.create_topic(driver.cluster, name + suffix, 2))
+            step = 50_000
+            for first in range(0, rows, step):
+                keys = pa.array([b"key-%08d" % number for number in range(first, min(first + step, rows))], pa.binary())
+                values = pa.array([bytes(size)] * len(keys), pa.binary())
+                driver.run(producer.send(name, key=keys, value=values))
+            driver.run(producer.flush())
+            made.append({"name": name, "size": size, "rows": rows})
+    return made
+
+
+def ours(address: str, made: str, directory: Path) -> dict[str, float]:
+    command = [sys.executable, str(JOB), "tidelog", address, made, str(ROUNDS), str(directory)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    if done.returncode:
+        raise SystemExit(done.stderr[-4000:])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def theirs(address: str, made: str) -> dict[str, float]:
+    return json.loads(spark_jvm.run(JOB, "kafka", address, made, str(ROUNDS), timeout=1800).splitlines()[-1])
+
+
+def compare(name: str, address: str, directory: Path) -> None:
+    made = json.dumps(fill(address))
+    mine, other = ours(address, made, directory), theirs(address, made)
+    print(f"\n{name}\n{'':28} {'JVM connector':>14} {'ours':>14}  ratio")
+    for what, value in mine.items():
+        words = what.replace("segments", "read").split(",")[0]
+        peer = other[words]
+        ratio = f"{value / peer:5.2f} x" if "ms" not in what else f"{value / peer:5.2f} x the time"
+        print(f"{what:28} {peer:>14,.0f} {value:>14,.0f}  {ratio}")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        with TidelogServer(Path(home, "tidelog")) as server:
+            compare("on Tidelog", server.address, server.data)
+        if "--tidelog-only" not in sys.argv:
+            with KafkaBroker(KAFKA_4, Path(home, "kafka"), heap="1G") as kafka:
+                compare(f"on Apache Kafka {KAFKA_4}", kafka.address, kafka.data)
+
+
+if __name__ == "__main__":
+    main()
