@@ -7,7 +7,7 @@
 3. The segments are loaded. An index without its `.log` goes; a segment without its `.index`, or with a broken
    `.txnindex`, is recovered even after a clean stop.
 4. After an unclean stop every segment from the recovery point on is recovered, oldest first; at the first cut, what
-   follows is deleted.
+   follows is deleted. A segment whose offsets are further apart than its indexes can tell is split first.
 5. If the log ends below its log start offset, nothing of it is valid: it begins anew, empty, at the log start offset.
 6. Leader epochs and producers are cut to the log's ends and completed.
 """
@@ -38,7 +38,8 @@ from tidelog.log.names import (
     split_name,
 )
 from tidelog.log.producer_state import ProducerState
-from tidelog.log.recovery import rebuild_producers, recover_segment
+from tidelog.log.recovery import SegmentOverflowError, rebuild_producers, recover_segment
+from tidelog.log.replacement import split, swap_in
 from tidelog.log.segment import Segment
 from tidelog.log.segments import Segments
 
@@ -192,12 +193,8 @@ class LogLoader:
         suspects = list(self._segments.between(self._recovery_point)) if self._segments and not self._clean else []
         for segment in self._unindexed:  # before the others, and in order: recovery reads what lies before a segment
             if segment not in suspects:
-                self._recover_segment(segment)
-        while suspects:
-            segment = suspects.pop(0)
-            if self._recover_segment(segment) > 0:
-                self._drop(suspects)
-                break
+                self._recover_in_order([segment])
+        self._drop(self._recover_in_order(suspects))
         next_offset = self._segments.last.next_offset() if self._segments else -1
         intact = next_offset >= self._log_start
         if self._segments and not intact:
@@ -215,6 +212,28 @@ class LogLoader:
         if self._clean and intact:
             return next_offset, next_offset
         return next_offset, min(self._recovery_point, next_offset)
+
+    def _recover_in_order(self, suspects: list[Segment]) -> list[Segment]:
+        """Recover segments up to the first that had to be cut; returns those behind it."""
+        while suspects:
+            segment = suspects.pop(0)
+            try:
+                cut = self._recover_segment(segment)
+            except SegmentOverflowError:
+                suspects[:0] = self._split(segment)
+                continue
+            if cut > 0:
+                break
+        return suspects
+
+    def _split(self, segment: Segment) -> list[Segment]:
+        """Put several segments in the place of one whose offsets are too far apart."""
+        _LOG.warning("%s: splitting: its offsets are too far apart", segment.data.path)
+        parts = split(self._home, segment, self._config)
+        swap_in(self._home, parts, [segment])
+        self._segments.replace(parts, [segment])
+        self._dropped.append(segment)
+        return parts
 
     def _recover_segment(self, segment: Segment) -> int:
         _LOG.info("%s: recovering", segment.data.path)

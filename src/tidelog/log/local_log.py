@@ -16,7 +16,8 @@ from tidelog.common.types import NO_OFFSET, TopicPartition
 from tidelog.log.append import ReadResult
 from tidelog.log.config import LogConfig
 from tidelog.log.home import Home
-from tidelog.log.names import CLEANED, DELETED, SWAP, snapshot_name
+from tidelog.log.names import DELETED, snapshot_name
+from tidelog.log.replacement import swap_in
 from tidelog.log.scheduler import Scheduler
 from tidelog.log.segment import Segment
 from tidelog.log.segments import Segments
@@ -176,26 +177,16 @@ class LocalLog:
             self.home.fs.unlink(self.home.file(snapshot_name(segment.base_offset, DELETED)), missing_ok=True)
 
     def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
-        """Put cleaned segments (`.cleaned`, synced) in the place of those that they were made from.
-
-        Once all of them carry `.swap` the replacement is decided: a crash after that is completed by the loader.
-        """
+        """Put cleaned segments (`.cleaned`, synced) in the place of those that they were made from."""
         with self.home:
-            for segment in sorted(new, key=lambda segment: -segment.base_offset):
-                segment.change_suffix(CLEANED, SWAP)
-            self.home.fs.sync_dir(self.home.path)
             present = {id(segment) for segment in self._segments.all}
             replaced = [segment for segment in old if id(segment) in present]
+            swap_in(self.home, new, replaced)
             self._segments.replace(new, replaced)
             kept = {segment.base_offset for segment in new}
             for segment in replaced:
-                segment.release()
-                segment.change_suffix("", DELETED)
                 if segment.base_offset not in kept:
                     self._segment_gone(segment.base_offset)
-            for segment in new:
-                segment.change_suffix(SWAP, "")
-            self.home.fs.sync_dir(self.home.path)
             self._bound = _NO_BOUND
             self._unlink_later(replaced)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 
 from tidelog.common.errors import CorruptRecordError
+from tidelog.common.types import MAX_INT32
 from tidelog.log._producers import has_producers
 from tidelog.log._runs import after_control, batch_at, drop_below, epoch_starts, in_order, size_of
 from tidelog.log.append import AppendOrigin
@@ -24,10 +25,14 @@ from tidelog.records._batches import BatchRun
 _LOG = logging.getLogger(__name__)
 
 
+class SegmentOverflowError(Exception):
+    """The segment holds offsets that its indexes cannot: it must be split."""
+
+
 def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEpochs) -> int:
     """Check a segment batch by batch, rebuild its indexes, cut it at the first bad batch; return the bytes cut.
 
-    `producers` describes the log up to the segment's start, and up to its end afterwards.
+    `producers` describes the log up to the segment's start, and up to its end afterwards. Raises SegmentOverflowError.
     """
     segment.indexes.restart()
     segment.txn_index.reset()
@@ -41,6 +46,9 @@ def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEp
             replay(producers, run, 0, count, segment)
             valid = position + size_of(run, 0, count)
             if count < len(run):
+                header = run.header(count)
+                if header.last_offset - segment.base_offset > MAX_INT32 and _is_sound(run, count):
+                    raise SegmentOverflowError(str(segment.data.path))
                 break
             last_offset = run.header(count - 1).last_offset
     except CorruptRecordError as error:
@@ -65,6 +73,14 @@ def _sound_batches(run: BatchRun, segment: Segment, last_offset: int) -> int:
         _LOG.warning("%s: %s", segment.data.path, error)
         sound = min(sound, batch_at(run, error.position))
     return sound
+
+
+def _is_sound(run: BatchRun, index: int) -> bool:
+    try:
+        run.check(crc=True, records=False, client=False, first=index, stop=index + 1)
+    except CorruptRecordError:
+        return False
+    return True
 
 
 def replay(producers: ProducerState, run: BatchRun, first: int, stop: int, segment: Segment | None = None) -> None:

@@ -21,6 +21,7 @@ import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogSegment;
 import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
@@ -49,6 +50,8 @@ public class LogScript {
             Time.SYSTEM, 300000, new ProducerStateManagerConfig(Integer.MAX_VALUE, false), 600000,
             new LogDirFailureChannel(4), clean, Optional.empty());
         log.updateHighWatermark(log.logEndOffset());
+        // Kafka forgets a segment's largest timestamp if it is truncated before anybody asked for it. We do not.
+        for (LogSegment segment : log.logSegments()) segment.maxTimestampSoFar();
     }
 
     MemoryRecords records(String[] words, int at) {

@@ -232,6 +232,24 @@ def test_compressed_and_old_formats_recover(bench: LogBench) -> None:
     log.close()
 
 
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_segment_whose_offsets_are_too_far_apart_is_split(bench: LogBench, clean: bool) -> None:
+    bench.open().close()
+    offsets = [0, 5, 2**31 + 4, 2**31 + 9, 2**32 + 20]
+    data = b"".join(batch([b"v%d" % offset], base_offset=offset) for offset in offsets)
+    (bench.dir / f"{0:020d}.log").write_bytes(data)
+    if clean:
+        (bench.dir / f"{0:020d}.index").unlink()  # Kafka, too, finds out when the index is rebuilt
+    log = bench.open(clean=clean)
+    assert [segment.base_offset for segment in log.segments] == [0, 2**31 + 4, 2**32 + 20]
+    assert [record.offset for record in records_of(log)] == offsets
+    assert log.log_end_offset == 2**32 + 21
+    bench.scheduler.run_all()
+    log.close()
+    assert not any(name.endswith((".deleted", ".swap", ".cleaned")) for name in bench.names())
+    assert [record.offset for record in records_of(bench.open())] == offsets
+
+
 def test_a_name_that_is_no_partition(bench: LogBench, tmp_path: Path) -> None:
     bench.dir = tmp_path / "nonsense"
     with pytest.raises(KafkaError, match="not the name of a partition"):
