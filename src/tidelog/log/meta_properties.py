@@ -48,7 +48,10 @@ class MetaProperties:
 
 
 def decode(data: bytes, origin: str) -> MetaProperties:
-    values = parse_properties(data.decode("latin-1"))
+    try:
+        values = parse_properties(data.decode("latin-1"))
+    except ValueError as error:
+        raise MetaPropertiesError(f"{origin}: {error}") from error
     version = _number(values.get("version", "0"), origin)
     if version not in _NODE_KEY:
         raise MetaPropertiesError(f"{origin}: expected version 0 or 1, found {version}")

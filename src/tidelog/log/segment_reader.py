@@ -23,6 +23,7 @@ from tidelog.records.batch import RecordBatch
 CHUNK = 1 << 20
 _OFFSET_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")
+_ENTRY_HEAD = struct.Struct(">qi")  # offset and size, in front of every batch of any magic
 
 
 class OffsetEntry(NamedTuple):
@@ -101,13 +102,24 @@ class SegmentReader:
 
     def position_of(self, offset: int) -> int:
         """Where to begin to look for an offset: the index's floor, or the start when the index does not help."""
-        position = 0
-        size = self.size
+        best: OffsetEntry | None = None
         for entry in self.offset_index:
-            if entry.offset > offset or entry.position >= size:
+            if entry.offset > offset:
                 break
-            position = entry.position
-        return position
+            best = entry
+        return best.position if best is not None and self._starts_batch(best) else 0
+
+    def _starts_batch(self, entry: OffsetEntry) -> bool:
+        """Whether the bytes that an index entry points to look like the batch of its offset: indexes can be damaged."""
+        if not 0 < entry.position < self.size:
+            return False
+        file = self._fs.open(self.path, write=False)
+        try:
+            head = file.read_at(entry.position, 12)
+        finally:
+            file.close()
+        base, size = _ENTRY_HEAD.unpack(head) if len(head) == 12 else (-1, 0)
+        return self.base_offset <= base <= entry.offset and 0 < size <= self.size - entry.position - 12
 
     def offset_before_time(self, timestamp: int) -> int:
         """An offset before which every record is older than `timestamp`."""

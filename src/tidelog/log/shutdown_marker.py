@@ -26,7 +26,7 @@ def read_broker_epoch(fs: FileSystem, directory: Path) -> int:
     try:
         content = json.loads(fs.read_bytes(directory / CLEAN_SHUTDOWN_FILE))
         return int(content["brokerEpoch"]) if content["version"] == 0 else NO_BROKER_EPOCH
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, OverflowError):
         return NO_BROKER_EPOCH
 
 
