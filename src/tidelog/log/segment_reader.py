@@ -118,7 +118,11 @@ class SegmentReader:
             head = file.read_at(entry.position, 12)
         finally:
             file.close()
-        base, size = _ENTRY_HEAD.unpack(head) if len(head) == 12 else (-1, 0)
+        if len(head) < _ENTRY_HEAD.size:
+            return False
+        base: int
+        size: int
+        base, size = _ENTRY_HEAD.unpack(head)
         return self.base_offset <= base <= entry.offset and 0 < size <= self.size - entry.position - 12
 
     def offset_before_time(self, timestamp: int) -> int:
