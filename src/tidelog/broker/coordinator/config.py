@@ -5,7 +5,8 @@ The keys are declared in `broker.config.groups` and `broker.config.transactions`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from tidelog.broker.config import groups, transactions
@@ -40,9 +41,11 @@ class GroupConfig:
     consumer_enabled: bool = True
     offset_metadata_max_bytes: int = 4096
     offsets_retention_ms: int = 10_080 * MINUTE_MS
+    #: Configs of single groups (resource type GROUP), by group id; the broker keeps this mapping up to date.
+    overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, config: Values) -> GroupConfig:
+    def of(cls, config: Values, overrides: Mapping[str, Mapping[str, str]] | None = None) -> GroupConfig:
         assignors: list[str] = config[groups.GROUP_CONSUMER_ASSIGNORS]
         return cls(
             min_session_timeout_ms=config[groups.GROUP_MIN_SESSION_TIMEOUT_MS],
@@ -58,7 +61,19 @@ class GroupConfig:
             consumer_enabled="consumer" in config[groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS],
             offset_metadata_max_bytes=config[groups.OFFSET_METADATA_MAX_BYTES],
             offsets_retention_ms=config[groups.OFFSETS_RETENTION_MINUTES] * MINUTE_MS,
+            overrides={} if overrides is None else overrides,
         )
+
+    def session_timeout_of(self, group_id: str) -> int:
+        """The session time-out of a consumer group's members."""
+        return self._of(group_id, "consumer.session.timeout.ms", self.consumer_session_timeout_ms)
+
+    def heartbeat_interval_of(self, group_id: str) -> int:
+        return self._of(group_id, "consumer.heartbeat.interval.ms", self.consumer_heartbeat_interval_ms)
+
+    def _of(self, group_id: str, name: str, default: int) -> int:
+        own = self.overrides.get(group_id)
+        return default if own is None or name not in own else int(own[name])
 
     @property
     def upgrade_allowed(self) -> bool:

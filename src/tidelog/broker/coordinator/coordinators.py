@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
+from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.coordinator.config import GroupConfig, TransactionConfig
 from tidelog.broker.coordinator.group.machine import GroupMachine
 from tidelog.broker.coordinator.records import GROUP_CODEC, TRANSACTION_CODEC
@@ -17,6 +18,7 @@ from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordi
 from tidelog.broker.coordinator.transaction.machine import TransactionMachine
 from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerWriter
 from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
+from tidelog.broker.store import paths
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ class Coordinators:
         self._sweeps: set[asyncio.Task[None]] = set()
         self._view = CacheView(broker.metadata)
         self._writer = ReplicaWriter(broker, broker.config[keys.OFFSETS_COMMIT_TIMEOUT_MS])
-        self._group_config = GroupConfig.of(broker.config)
+        self._overrides: dict[str, Mapping[str, str]] = {}
+        self._group_config = GroupConfig.of(broker.config, self._overrides)
         self._transaction_config = TransactionConfig.of(broker.config)
         self.group = Service(
             Runtime(
@@ -90,6 +93,8 @@ class Coordinators:
             if partition.is_leader:
                 self._on_leadership(partition.tp, partition.leader_epoch)
         self._broker.metadata.on_change(self._on_topics)
+        self._run(self._load_overrides())
+        self._broker.on_entity_config(self._on_entity_config)
         config = self._broker.config
         self._every("offsets", config[keys.OFFSETS_RETENTION_CHECK_INTERVAL_MS], self._expire_offsets)
         self._every("abort", self._transaction_config.abort_interval_ms, self._abort_timed_out)
@@ -135,6 +140,14 @@ class Coordinators:
             for shard in self.group.runtime.active_shards():
                 shard.write(lambda machine: machine.forget_topics(gone), lambda response, error: None)
 
+    async def _load_overrides(self) -> None:
+        stored = await load_configs(self._broker.store, paths.GROUP_CONFIGS)
+        self._overrides.update({name: values for name, values in stored.items() if name not in self._overrides})
+
+    def _on_entity_config(self, root: str, name: str, values: Mapping[str, str]) -> None:
+        if root == paths.GROUP_CONFIGS:
+            self._overrides[name] = values
+
     # -- sweeps ----------------------------------------------------------------------------------------------------
 
     def _expire_offsets(self) -> None:
@@ -142,6 +155,9 @@ class Coordinators:
             shard.write(lambda machine: machine.expire_offsets(), lambda response, error: None)
 
     def _abort_timed_out(self) -> None:
-        task = self._loop.create_task(self.transaction.abort_timed_out())
+        self._run(self.transaction.abort_timed_out())
+
+    def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(coroutine)
         self._sweeps.add(task)
         task.add_done_callback(self._sweeps.discard)

@@ -84,7 +84,7 @@ class ConsumerHeartbeat:
         response = ConsumerGroupHeartbeatResponse(
             member_id=member_id,
             member_epoch=member.epoch,
-            heartbeat_interval_ms=self._config.consumer_heartbeat_interval_ms,
+            heartbeat_interval_ms=self._config.heartbeat_interval_of(group.group_id),
         )
         if joining or full or before.assigned != member.assigned:
             response.assignment = _assignment(member.assigned)

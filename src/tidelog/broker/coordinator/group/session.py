@@ -37,7 +37,7 @@ class ConsumerSessions:
 
     def keep_alive(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """A sign of life: the session starts anew; a member that must give back partitions has limited time for it."""
-        timeout = self._config.consumer_session_timeout_ms
+        timeout = self._config.session_timeout_of(group.group_id)
         if member.classic is not None:
             timeout = member.classic.session_timeout_ms
         self._set("session", group, member, timeout, "its session timed out")
