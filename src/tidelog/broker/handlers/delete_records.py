@@ -16,13 +16,16 @@ Waiting = dict[TopicPartition, tuple[Partition, int, Answer]]
 
 async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     waiting: Waiting = {}
-    response = DeleteRecordsResponse(topics=[])
-    for topic in request.topics:
-        answers = [
-            _delete(ctx, TopicPartition(topic.name, asked.partition_index), asked.offset, waiting)
-            for asked in topic.partitions
-        ]
-        response.topics.append(TopicAnswer(name=topic.name, partitions=answers))
+    offsets = {  # of a partition that is named twice the last offset counts
+        TopicPartition(topic.name, asked.partition_index): asked.offset
+        for topic in request.topics
+        for asked in topic.partitions
+    }
+    topics: dict[str, TopicAnswer] = {}
+    for tp, offset in offsets.items():
+        answers = topics.setdefault(tp.topic, TopicAnswer(name=tp.topic, partitions=[])).partitions
+        answers.append(_delete(ctx, tp, offset, waiting))
+    response = DeleteRecordsResponse(topics=list(topics.values()))
     if waiting:
         operation = WaitFor(lambda: _settle(waiting))
         if not ctx.broker.purgatories.delete_records.try_or_watch(operation, list(waiting), request.timeout_ms):

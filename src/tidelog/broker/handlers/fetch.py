@@ -14,7 +14,7 @@ from tidelog.broker import config as keys
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.leaders import leader_hint
 from tidelog.broker.network._fetch import FetchAnswer, FetchAsk, FetchedPartition, Key, PartitionFetch
-from tidelog.broker.replication.fetch_sessions import INITIAL_EPOCH, NO_SESSION, FetchSession
+from tidelog.broker.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession
 from tidelog.broker.replication.fetching import (
     DelayedFetch,
     FetchParams,
@@ -29,6 +29,7 @@ from tidelog.protocol.messages import FetchResponse
 from tidelog.records.convert import down_convert
 
 SESSIONS_SINCE = 7
+ISOLATION_LEVELS = (0, 1)
 LEADER_HINT_SINCE = 16
 HINTED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 #: Old clients: the newest magic that each version understands.
@@ -40,7 +41,9 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
     fetches = request.fetches(ctx.broker.metadata.topic_name)
     sessions = ctx.broker.replicas.fetch_sessions
     session: FetchSession | None = None
-    if request.session_epoch > INITIAL_EPOCH:
+    if request.isolation_level not in ISOLATION_LEVELS:
+        return _refused(ctx, request, fetches)
+    if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
         found = _resume(ctx, request, fetches)
         if isinstance(found, ErrorCode):
             return FetchAnswer(found)
@@ -63,7 +66,7 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
             sessions.remove(session.id)
     elif request.session_epoch == INITIAL_EPOCH and request.version >= SESSIONS_SINCE:
         session_id = _new_session(ctx, request, fetches, told)
-    return _answer(ctx, session_id, told, dict(pairs))
+    return _answer(ctx, request, FetchAnswer(session_id=session_id), told, dict(pairs))
 
 
 # -- the request -----------------------------------------------------------------------------------------------------
@@ -147,6 +150,13 @@ async def _convert(ctx: RequestContext, fetch: PartitionFetch, data: FetchedPart
 # -- the answer ------------------------------------------------------------------------------------------------------
 
 
+def _refused(ctx: RequestContext, request: FetchAsk, fetches: Fetches) -> FetchAnswer:
+    """What Apache Kafka answers to a request that it cannot make sense of."""
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    told = [(key, FetchedPartition(key[2], code)) for key in fetches if not request.uses_ids]
+    return _answer(ctx, request, FetchAnswer(code), told, fetches)
+
+
 def _new_session(
     ctx: RequestContext, request: FetchAsk, fetches: Fetches, told: list[tuple[Key, FetchedPartition]]
 ) -> int:
@@ -164,9 +174,14 @@ def _new_session(
 
 
 def _answer(
-    ctx: RequestContext, session_id: int, told: list[tuple[Key, FetchedPartition]], fetches: Fetches
+    ctx: RequestContext,
+    request: FetchAsk,
+    answer: FetchAnswer,
+    told: list[tuple[Key, FetchedPartition]],
+    fetches: Fetches,
 ) -> FetchAnswer:
-    answer = FetchAnswer(session_id=session_id)
+    """Fill the answer in. Consumers that came to the wrong broker are told where the leader is; followers know."""
+    endpoints = answer.node_endpoints if request.replica_id < 0 else []
     topics: dict[tuple[bytes, str], list[FetchedPartition]] = {}
     for (topic_id, name, partition), data in told:
         partitions = topics.get((topic_id, name))
@@ -176,5 +191,5 @@ def _answer(
         partitions.append(data)
         if data.error_code in HINTED and ctx.header.api_version >= LEADER_HINT_SINCE:
             tp = fetches[topic_id, name, partition].tp
-            leader_hint(ctx, tp, data, answer.node_endpoints, FetchResponse.NodeEndpoint)
+            leader_hint(ctx, tp, data, endpoints, FetchResponse.NodeEndpoint)
     return answer

@@ -50,15 +50,12 @@ NOTHING = TimestampOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     twice = _named_twice(request)
-    return ListOffsetsResponse(
-        topics=[
-            TopicAnswer(
-                name=topic.name,
-                partitions=[_answer(ctx, request, topic.name, asked, twice) for asked in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+    answers: dict[str, dict[int, Answer]] = {}
+    for topic in request.topics:
+        for asked in topic.partitions:
+            answers.setdefault(topic.name, {})[asked.partition_index] = _answer(ctx, request, topic.name, asked, twice)
+    topics = [TopicAnswer(name=name, partitions=list(found.values())) for name, found in answers.items()]
+    return ListOffsetsResponse(topics=topics)
 
 
 def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
@@ -74,6 +71,9 @@ def _answer(
     tp = TopicPartition(topic, asked.partition_index)
     if version > 0 and tp in twice:
         answer.error_code = ErrorCode.INVALID_REQUEST
+        return answer
+    if not 0 <= request.isolation_level <= READ_COMMITTED:
+        answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
         return answer
     if asked.timestamp < 0 and version < SINCE.get(asked.timestamp, 32767):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION

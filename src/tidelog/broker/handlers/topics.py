@@ -58,6 +58,7 @@ def _created(ctx: RequestContext, name: str, outcome: TopicPlan | KafkaError, *,
     entries = topic_entries(ctx.broker, outcome.configs)
     return Created(
         name=name,
+        error_message=None,
         topic_id=ZERO_UUID if validate_only else outcome.image.topic_id,
         num_partitions=len(outcome.image.partitions),
         replication_factor=outcome.replication_factor,

@@ -49,8 +49,12 @@ class FetchRead(NamedTuple):
     """An error or a diverging epoch: there is nothing to wait for."""
 
 
+#: What is refused before a log is looked at; the others leave the list of aborted transactions out.
+UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+
+
 def failed(fetch: PartitionFetch, code: int) -> FetchedPartition:
-    return FetchedPartition(fetch.tp.partition, code)
+    return FetchedPartition(fetch.tp.partition, code, aborted=() if code in UNKNOWN else None)
 
 
 def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> FetchRead:
@@ -78,9 +82,11 @@ def read_one(
 ) -> FetchedPartition:
     if fetch.error:
         return failed(fetch, fetch.error)
-    partition = replicas.leader_or_error(fetch.tp, fetch.current_leader_epoch)
+    partition = replicas.leader_or_error(fetch.tp, max(fetch.current_leader_epoch, NO_EPOCH))
     if isinstance(partition, ErrorCode):
         return failed(fetch, partition)
+    if params.from_follower and params.replica_id not in partition.followers:
+        return failed(fetch, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     if fetch.topic_id != partition.topic_id and any(fetch.topic_id):
         return failed(fetch, ErrorCode.INCONSISTENT_TOPIC_ID)
     try:
@@ -101,11 +107,11 @@ def _read(
     data = FetchedPartition(
         fetch.tp.partition,
         high_watermark=log.high_watermark,
-        last_stable_offset=log.last_stable_offset if params.committed_only else -1,
+        last_stable_offset=log.last_stable_offset,
         log_start_offset=log.log_start_offset,
         aborted=None,
     )
-    if fetch.last_fetched_epoch != NO_EPOCH:
+    if fetch.last_fetched_epoch > NO_EPOCH:
         epoch, end = log.end_offset_for_epoch(fetch.last_fetched_epoch)
         if end < 0:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -162,7 +168,7 @@ class DelayedFetch(Waiting):
 
     def is_satisfied(self) -> bool:
         for index, fetch in enumerate(self._fetches):
-            partition = self._replicas.leader_or_error(fetch.tp, fetch.current_leader_epoch)
+            partition = self._replicas.leader_or_error(fetch.tp, max(fetch.current_leader_epoch, NO_EPOCH))
             if isinstance(partition, ErrorCode):
                 return True
             bound = upper_bound(partition, self._params)
