@@ -1,0 +1,115 @@
+"""Runs scripts against Apache Kafka and Tidelog and compares what they wrote down.
+
+By hand: `PYTHONPATH=tests python -m interop.differential.run --kafka HOST:PORT --tidelog HOST:PORT [script...]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from interop.differential.compare import Report
+from interop.differential.peer import Peer
+from interop.differential.scripts import SCRIPTS
+from interop.differential.session import Entry, Session, served
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages import ProduceRequest
+
+Address = tuple[str, int]
+
+
+def versions_to_compare(
+    kafka: Address, tidelog: Address, leave_out: dict[int, range] | None = None
+) -> dict[int, range]:
+    """The versions that both serve, without those that another oracle has answered for."""
+    theirs, ours = served(*kafka), served(*tidelog)
+    theirs[ApiKey.PRODUCE] = range(
+        max(oldest_produce(kafka), theirs[ApiKey.PRODUCE].start), theirs[ApiKey.PRODUCE].stop
+    )
+    out = {}
+    for key in theirs.keys() & ours.keys():
+        known = (leave_out or {}).get(key, range(0))
+        both = [v for v in theirs[key] if v in ours[key] and v not in known]
+        out[key] = range(both[0], both[-1] + 1) if both else range(0)
+    return out
+
+
+def oldest_produce(kafka: Address) -> int:
+    """Kafka 4 says that it serves Produce 0 to 2, for the sake of librdkafka, but does not."""
+    peer = Peer(*kafka)
+    found = peer.ask(ApiKey.PRODUCE, 0, ProduceRequest(acks=1))
+    peer.close()
+    return 0 if isinstance(found, bytes) else 3
+
+
+def run_script(name: str, address: Address, versions: dict[int, range], prefix: str, thorough: bool) -> list[Entry]:
+    session = Session(name, *address, prefix, versions, thorough)
+    try:
+        session.learn_cluster()
+        SCRIPTS[name](session)
+    finally:
+        session.close()
+    return session.transcript
+
+
+def compare(
+    oracle: str,
+    kafka: Address,
+    tidelog: Address,
+    report: Report,
+    *,
+    scripts: list[str] | None = None,
+    leave_out: dict[int, range] | None = None,
+    prefix: str = "diff",
+    thorough: bool = False,
+    log: Callable[[str], None] = lambda line: None,
+) -> None:
+    versions = versions_to_compare(kafka, tidelog, leave_out)
+    with ThreadPoolExecutor(2) as pool:
+        for name in scripts or list(SCRIPTS):
+            begun = time.monotonic()
+            both = [pool.submit(run_script, name, to, versions, prefix, thorough) for to in (kafka, tidelog)]
+            theirs, ours = (future.result() for future in both)
+            assert len(theirs) == len(ours), f"{name}: {len(theirs)} and {len(ours)} answers"
+            before = len(report.differences)
+            report.add(oracle, theirs, ours)
+            log(
+                f"{name}: {len(theirs)} cases, {len(report.differences) - before} differ, {time.monotonic() - begun:.1f} s"
+            )
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kafka", required=True)
+    parser.add_argument("--tidelog", required=True)
+    parser.add_argument("--oracle", default="4.3.1")
+    parser.add_argument("--thorough", action="store_true")
+    parser.add_argument("--requests", action="store_true", help="print a request with each difference")
+    parser.add_argument("scripts", nargs="*")
+    given = parser.parse_args(arguments)
+    addresses = [(where.partition(":")[0], int(where.partition(":")[2])) for where in (given.kafka, given.tidelog)]
+    report = Report()
+    for name in given.scripts or list(SCRIPTS):
+        try:
+            compare(
+                given.oracle,
+                *addresses,
+                report,
+                scripts=[name],
+                thorough=given.thorough,
+                prefix=f"d{int(time.time()) % 100000:05}",
+                log=print,
+            )
+        except Exception:
+            traceback.print_exc()
+    print(report.table())
+    print(report.grouped(given.requests))
+    return 1 if report.differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
