@@ -12,6 +12,7 @@ import argparse
 import gc
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 from aiokafka.record.default_records import DefaultRecordBatch as AioBatch
@@ -21,6 +22,7 @@ from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
 from tidelog.records._batches import BatchRun
 from tidelog.records.arrow import arrow_to_batches, batches_to_arrow
+from tidelog.records.attributes import Codec
 from tidelog.records.batch import iter_batches
 from tidelog.records.builder import BatchBuilder
 
@@ -153,6 +155,36 @@ def main() -> None:
             ),
         },
     )
+    small_batches(table)
+    packed_batches(table, key_column, value_column, times)
+
+
+def small_batches(table: Table) -> None:
+    """What the broker pays for a producer that sends single records: nanoseconds for each batch of one."""
+    one = our_encode([b"k%09d" % 0], [b"v" * 100])
+    count = 10_000
+    buffer = bytearray(one * count)
+
+    def whole() -> None:
+        run = BatchRun(buffer)
+        run.scan()
+        run.check()
+        run.stamp(0, 1)
+
+    rate = table.rate(whole) * count / table.records
+    print(f"\nbatches of one record: parse, check and stamp {1000 / rate:.0f} ns each ({rate:.1f} M batches/s)")
+
+
+def packed_batches(table: Table, key_column: pa.Array, value_column: pa.Array, times: pa.Array) -> None:
+    print("\npacked batches of 1 MB (values of 100 equal bytes pack well)")
+    for codec in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD):
+        batches = arrow_to_batches(key_column, value_column, times, codec=codec)
+        run = BatchRun(b"".join(batches))
+        run.scan()
+        write = table.rate(partial(arrow_to_batches, key_column, value_column, times, codec=codec))
+        read = table.rate(partial(batches_to_arrow, batches, columns=COLUMNS))
+        check = table.rate(run.check)
+        print(f"  {codec.label:<8} encode {write:6.1f}   decode {read:6.1f}   validate {check:6.1f} M records/s")
 
 
 if __name__ == "__main__":
