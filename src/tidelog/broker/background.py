@@ -74,7 +74,11 @@ class Background:
     # -- the work ----------------------------------------------------------------------------------------------------
 
     async def _retention(self) -> None:
-        deleted = self._broker.log_manager.run_retention()
+        deleted = 0
+        for count, segments in enumerate(self._broker.log_manager.retention()):
+            deleted += segments
+            if count % CHUNK == CHUNK - 1:
+                await asyncio.sleep(0)
         if deleted:
             logger.info("Retention removed %d segments", deleted)
 

@@ -352,11 +352,17 @@ class LogManager:
 
     def run_retention(self) -> int:
         """Delete old segments of every log that the cleaner does not hold; return how many."""
-        deleted = 0
+        return sum(self.retention())
+
+    def retention(self) -> Iterator[int]:
+        """The same log by log, so that an event loop can do other things in between."""
         for tp, log in [*self.logs.items(), *self.future.items()]:
-            if not self.cleaner.is_busy(tp):
-                deleted += self._guard(self.dir_of(log), log.delete_old_segments) or 0
-        return deleted
+            if self.cleaner.is_busy(tp) or log.deleted or not self.dir_of(log).online:
+                continue
+            try:
+                yield self._guard(self.dir_of(log), log.delete_old_segments) or 0
+            except KafkaError as error:  # this log's own trouble; the others are not to blame
+                logger.error("retention of %s failed: %s", tp, error)
 
     # --- failure and stop -------------------------------------------------------------------------------------------
 
