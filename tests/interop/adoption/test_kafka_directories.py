@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
@@ -36,7 +38,8 @@ def consume(address: str, topic: str, count: int, group: str | None = None) -> l
         }
     )
     if group is None:
-        partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+        while not (partitions := consumer.list_topics(topic, 10).topics[topic].partitions):
+            time.sleep(0.1)  # a Kafka that has just started does not know its topics yet
         consumer.assign([TopicPartition(topic, index, 0) for index in partitions])
     else:
         consumer.subscribe([topic])
