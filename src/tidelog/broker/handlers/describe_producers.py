@@ -27,7 +27,9 @@ def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribePr
 def _answer(ctx: RequestContext, tp: TopicPartition) -> Answer:
     partition = ctx.broker.replicas.leader_or_error(tp)
     if isinstance(partition, ErrorCode):
-        return Answer(partition_index=tp.partition, error_code=partition, active_producers=[])
+        known = tp.topic in ctx.broker.metadata.topics
+        text = None if known else partition.text
+        return Answer(partition_index=tp.partition, error_code=partition, error_message=text, active_producers=[])
     return Answer(
         partition_index=tp.partition,
         active_producers=[

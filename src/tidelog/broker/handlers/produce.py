@@ -35,7 +35,9 @@ RecordError = ProduceResponse.BatchIndexAndErrorMessage
 PLAIN_ON_LOOP = 4 << 20
 PACKED_ON_LOOP = 8 << 10
 ADMIN_CLIENT_ID = "__admin_client"
+MAGIC_AT = 16
 ATTRIBUTES_AT = 21
+ONE_BATCH_SINCE = 3
 CODEC_MASK = 0x07
 
 
@@ -79,13 +81,12 @@ async def _append(
     version = ctx.header.api_version
     if request.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-    if records is None or len(records) == 0:
-        raise InvalidRecordError(f"the request has no records for {tp}")
-    if tp.topic in INTERNAL_TOPICS and ctx.client_id != ADMIN_CLIENT_ID:
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
+    records = _one_batch(records, version, tp)
     partition = ctx.broker.replicas.leader_or_error(tp)
     if isinstance(partition, ErrorCode):
         raise KafkaError(partition)
+    if tp.topic in INTERNAL_TOPICS and ctx.client_id != ADMIN_CLIENT_ID:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
     if request.acks == -1:
         partition.require_min_isr()
     validated = await _prepare(partition, records, version)
@@ -101,6 +102,35 @@ async def _append(
         log_append_time_ms=info.log_append_time,
         log_start_offset=info.log_start_offset,
     )
+
+
+def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
+    """The records field as Kafka reads it: bytes behind the last whole batch do not count, and from version 3 on there is
+    exactly one batch, of magic 2."""
+    if version < ONE_BATCH_SINCE:
+        if not records:
+            raise MisshapenRecords(f"the request has no records for {tp}")
+        return records
+    size = _whole_batch(records or b"")
+    if size == 0:
+        raise MisshapenRecords(f"the request has no whole record batch for {tp}")
+    if records[MAGIC_AT] < 2:
+        raise MisshapenRecords(f"the records for {tp} have magic {records[MAGIC_AT]}: expected 2")
+    if _whole_batch(records[size:]):
+        raise MisshapenRecords(f"the request has more than one record batch for {tp}")
+    return records[:size]
+
+
+def _whole_batch(records: Any) -> int:
+    """The size of the batch at the front, 0 if it is cut off or none."""
+    if len(records) <= MAGIC_AT:
+        return 0
+    size = 12 + int.from_bytes(records[8:12], "big", signed=True)
+    return size if MAGIC_AT < size <= len(records) else 0
+
+
+class MisshapenRecords(InvalidRecordError):
+    """The records field itself is wrong: refused before anything is looked up, so that the answer names no offset."""
 
 
 async def _prepare(partition: Partition, records: Any, version: int) -> ValidatedRecords:
@@ -160,7 +190,9 @@ def _failure(ctx: RequestContext, tp: TopicPartition, error: KafkaError) -> Part
         error_code=error.code,
         base_offset=-1,
         log_append_time_ms=-1,
-        log_start_offset=-1 if partition is None else partition.log_start_for_error(error.code),
+        log_start_offset=-1
+        if partition is None or isinstance(error, MisshapenRecords)
+        else partition.log_start_for_error(error.code),
         record_errors=[RecordError(batch_index=index, batch_index_error_message=text) for index, text in record_errors],
         error_message=error.message if record_errors else None,
     )

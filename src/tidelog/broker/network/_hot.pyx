@@ -233,7 +233,7 @@ cdef class RequestSink(FrameSink):
         """Whether one partition's bytes are one plain batch that this lane takes."""
         return (lane.open and (request.acks != -1 or lane.acks_all)
                 and size >= HEADER and size <= lane.max_batch
-                and batch[16] == 2 and load_i32(batch + 8) == size - 12
+                and load_i64(batch) == 0 and load_i32(batch + 8) == size - 12 and batch[16] == 2
                 and load_i16(batch + 21) & 0xFF == 0)  # no codec, own timestamps, not transactional, no control
 
     cdef list lanes_of(self, const uint8_t* name, Py_ssize_t size, bint by_id):

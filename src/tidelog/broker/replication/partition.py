@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from tidelog.broker.controller.images import PartitionState
 from tidelog.broker.replication.isr import FollowerState, high_watermark
 from tidelog.common.clock import Clock
-from tidelog.common.errors import ErrorCode, KafkaError, StorageError
+from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError, StorageError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
 from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import Codec, TimestampType
+from tidelog.records.attributes import MAGIC_V2, Codec, TimestampType
 from tidelog.records.validate import ProduceRules, ValidatedRecords, validate_produce
 
 if TYPE_CHECKING:
@@ -63,6 +63,16 @@ def produce_rules(config: LogConfig) -> ProduceRules:
         after_max_ms=config.message_timestamp_after_max_ms,
         compacted=config.compact,
     )
+
+
+def refuse_base_offset(records: Records) -> None:
+    """A producer counts its records from 0; the offsets are the log's to give. (Old formats may carry any.)"""
+    if isinstance(records, BatchRun):
+        base = max((header.base_offset for header in records.headers() if header.magic == MAGIC_V2), default=0)
+    else:
+        base = int.from_bytes(records[:8], "big", signed=True) if len(records) > 16 and records[16] == MAGIC_V2 else 0
+    if base != 0:
+        raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {base}")
 
 
 class Partition:
@@ -189,6 +199,8 @@ class Partition:
         self, records: Records, *, request_version: int = 13, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> ValidatedRecords:
         """Check and, where needed, convert what a client sent. Reads only what never changes: may run on a thread."""
+        if origin is AppendOrigin.CLIENT:
+            refuse_base_offset(records)
         return validate_produce(
             records,
             self.rules,

@@ -106,6 +106,7 @@ async def answers_to(path, case, version, hot):
         broker.create_topic("t", 2)
         broker.create_topic("compacted", 1, {"cleanup.policy": "compact"})
         broker.create_topic("pair", 1, {"min.insync.replicas": "2"}, replicas=(1, 2))
+        broker.create_topic("__consumer_offsets")
         broker.create_topic("elsewhere", 1, leader=2, replicas=(2, 1), isr=(2, 1))
         data, fields = CASES[case]()
         client.writer.write(encode_request(ApiKey.PRODUCE, version, 77, "c", produce_request(data, **fields)))
