@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import mmap
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -138,7 +139,8 @@ class MappedFile:
         self.data = self._map()
 
     def sync(self) -> None:
-        if isinstance(self.data, mmap.mmap):
+        # Linux writes a shared map's pages with the file's own; mmap.flush would hold the interpreter lock for it.
+        if isinstance(self.data, mmap.mmap) and sys.platform != "linux":
             self.data.flush()
         os.fsync(self._fd)
 

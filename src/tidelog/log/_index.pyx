@@ -17,8 +17,7 @@ the interpreter lock held, so that no other thread can close the map meanwhile.
 """
 
 from cpython.memoryview cimport PyMemoryView_GET_BUFFER
-from libc.stdint cimport INT32_MAX, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport INT32_MAX, uint32_t
 
 from tidelog.log._handles cimport FileBudget, Handle
 from tidelog.records._batches cimport Batch, BatchRun
@@ -31,35 +30,15 @@ cdef enum:
     OFFSET_ENTRY = 8
     TIME_ENTRY = 12
 
-cdef extern from *:
-    uint32_t bswap32 "__builtin_bswap32"(uint32_t value) nogil
-    uint64_t bswap64 "__builtin_bswap64"(uint64_t value) nogil
+cdef extern from "../records/_wire.h":
+    int32_t load_i32(const uint8_t* p) nogil
+    int64_t load_i64(const uint8_t* p) nogil
+    void store_32(uint8_t* p, uint32_t v) nogil
+    void store_64(uint8_t* p, int64_t v) nogil
 
 
 class CorruptIndexError(StorageError):
     """An index that contradicts itself; it is rebuilt from its segment's data."""
-
-
-cdef inline int32_t get32(const uint8_t* at) noexcept nogil:
-    cdef uint32_t value
-    memcpy(&value, at, 4)
-    return <int32_t>bswap32(value)
-
-
-cdef inline int64_t get64(const uint8_t* at) noexcept nogil:
-    cdef uint64_t value
-    memcpy(&value, at, 8)
-    return <int64_t>bswap64(value)
-
-
-cdef inline void put32(uint8_t* at, int32_t value) noexcept nogil:
-    cdef uint32_t swapped = bswap32(<uint32_t>value)
-    memcpy(at, &swapped, 4)
-
-
-cdef inline void put64(uint8_t* at, int64_t value) noexcept nogil:
-    cdef uint64_t swapped = bswap64(<uint64_t>value)
-    memcpy(at, &swapped, 8)
 
 
 cdef class SparseIndex(Handle):
@@ -271,13 +250,13 @@ cdef class OffsetIndex(SparseIndex):
         self.warm = WARM_BYTES // OFFSET_ENTRY
 
     cdef int64_t key_at(self, int64_t slot) noexcept:
-        return self.base_offset + get32(self.data + slot * OFFSET_ENTRY)
+        return self.base_offset + load_i32(self.data + slot * OFFSET_ENTRY)
 
     cdef int64_t offset_at(self, int64_t slot) noexcept:
-        return self.base_offset + get32(self.data + slot * OFFSET_ENTRY)
+        return self.base_offset + load_i32(self.data + slot * OFFSET_ENTRY)
 
     cdef int64_t position_at(self, int64_t slot) noexcept:
-        return get32(self.data + slot * OFFSET_ENTRY + 4)
+        return load_i32(self.data + slot * OFFSET_ENTRY + 4)
 
     cdef int64_t position_floor(self, int64_t offset) except -1:
         cdef int64_t slot
@@ -297,8 +276,8 @@ cdef class OffsetIndex(SparseIndex):
         if offset - self.base_offset > INT32_MAX or offset < self.base_offset:
             raise CorruptIndexError(f"{self.path}: offset {offset} is too far from {self.base_offset}")
         at = self.data + self.count * OFFSET_ENTRY
-        put32(at, <int32_t>(offset - self.base_offset))
-        put32(at + 4, <int32_t>position)
+        store_32(at, <uint32_t>(offset - self.base_offset))
+        store_32(at + 4, <uint32_t>position)
         self.count += 1
         return 1
 
@@ -360,10 +339,10 @@ cdef class TimeIndex(SparseIndex):
         return self.count >= self.max_entries() - 1
 
     cdef int64_t key_at(self, int64_t slot) noexcept:
-        return get64(self.data + slot * TIME_ENTRY)
+        return load_i64(self.data + slot * TIME_ENTRY)
 
     cdef int64_t offset_at(self, int64_t slot) noexcept:
-        return self.base_offset + get32(self.data + slot * TIME_ENTRY + 8)
+        return self.base_offset + load_i32(self.data + slot * TIME_ENTRY + 8)
 
     cdef int maybe_add(self, int64_t timestamp, int64_t offset, bint forced) except -1:
         """Append an entry if its timestamp is above the last one's (and there is room)."""
@@ -379,8 +358,8 @@ cdef class TimeIndex(SparseIndex):
         if self.count >= self.max_entries() - (0 if forced else 1) or not self.room():
             return 0
         at = self.data + self.count * TIME_ENTRY
-        put64(at, timestamp)
-        put32(at + 8, <int32_t>(offset - self.base_offset))
+        store_64(at, timestamp)
+        store_32(at + 8, <uint32_t>(offset - self.base_offset))
         self.count += 1
         return 1
 

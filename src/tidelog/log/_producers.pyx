@@ -15,7 +15,7 @@ the copies in place. The rules, for a batch of a producer:
 - a marker must come from a coordinator that is not older than the last one.
 """
 
-from libc.stdint cimport INT16_MAX, INT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT16_MAX, INT32_MAX, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
 from typing import NamedTuple
@@ -31,8 +31,11 @@ cdef enum:
     CONTROL_BIT = 0x20
     HEADER_SIZE = 61
 
-cdef extern from *:
-    uint32_t bswap32 "__builtin_bswap32"(uint32_t value) nogil
+cdef extern from "../records/_wire.h":
+    int16_t load_i16(const uint8_t* p) nogil
+    int32_t load_i32(const uint8_t* p) nogil
+    const uint8_t* read_varint(const uint8_t* p, const uint8_t* end, int32_t* out) nogil
+    const uint8_t* read_varlong(const uint8_t* p, const uint8_t* end, int64_t* out) nogil
 
 
 class CompletedTxn(NamedTuple):
@@ -309,40 +312,26 @@ cdef int append_marker(Pending pending, ProducerEntry entry, BatchRun run, Batch
     return 0
 
 
-cdef const uint8_t* skip_varint(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
-    cdef uint64_t raw = 0
-    cdef int shift = 0
-    while p < end and shift < 64:
-        raw |= <uint64_t>(p[0] & 0x7F) << shift
-        shift += 7
-        p += 1
-        if p[-1] < 0x80:
-            value[0] = <int64_t>(raw >> 1) ^ -<int64_t>(raw & 1)
-            return p
-    return NULL
-
-
 cdef int read_marker(const uint8_t* batch, int32_t size, int* coordinator_epoch) noexcept nogil:
     """The marker's type (0 abort, 1 commit), or -1 when the record is none."""
     cdef const uint8_t* p = batch + HEADER_SIZE
     cdef const uint8_t* end = batch + size
-    cdef int64_t value = 0
+    cdef int64_t timestamp = 0
+    cdef int32_t value = 0
     cdef int kind
-    cdef uint32_t epoch
-    p = skip_varint(p, end, &value)                      # record length
+    p = read_varint(p, end, &value)                      # record length
     if p == NULL or p >= end:
         return -1
-    p = skip_varint(p + 1, end, &value)                  # attributes, timestamp delta
+    p = read_varlong(p + 1, end, &timestamp)             # attributes, timestamp delta
     if p != NULL:
-        p = skip_varint(p, end, &value)                  # offset delta
+        p = read_varint(p, end, &value)                  # offset delta
     if p != NULL:
-        p = skip_varint(p, end, &value)                  # key: version, type
+        p = read_varint(p, end, &value)                  # key: version, type
     if p == NULL or value < 4 or end - p < value:
         return -1
-    kind = p[2] << 8 | p[3]
-    p = skip_varint(p + value, end, &value)              # value: version, coordinator epoch
-    if p == NULL or kind > 1 or value < 6 or end - p < value:
+    kind = load_i16(p + 2)
+    p = read_varint(p + value, end, &value)              # value: version, coordinator epoch
+    if p == NULL or kind < 0 or kind > 1 or value < 6 or end - p < value:
         return -1
-    memcpy(&epoch, p + 2, 4)
-    coordinator_epoch[0] = <int>bswap32(epoch)
+    coordinator_epoch[0] = load_i32(p + 2)
     return kind

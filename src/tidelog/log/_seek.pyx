@@ -2,8 +2,7 @@
 """Walking batch headers in a piece of a segment's file without reading the batches themselves."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tidelog.common.errors import CorruptRecordError
 
@@ -14,21 +13,9 @@ cdef enum:
     HEADER = 27                  # what a magic 2 batch's last offset needs
     SMALLEST = 26                # a magic 0 message without key and value
 
-cdef extern from *:
-    uint32_t bswap32 "__builtin_bswap32"(uint32_t value) nogil
-    uint64_t bswap64 "__builtin_bswap64"(uint64_t value) nogil
-
-
-cdef inline int32_t get32(const uint8_t* at) noexcept nogil:
-    cdef uint32_t value
-    memcpy(&value, at, 4)
-    return <int32_t>bswap32(value)
-
-
-cdef inline int64_t get64(const uint8_t* at) noexcept nogil:
-    cdef uint64_t value
-    memcpy(&value, at, 8)
-    return <int64_t>bswap64(value)
+cdef extern from "../records/_wire.h":
+    int32_t load_i32(const uint8_t* p) nogil
+    int64_t load_i64(const uint8_t* p) nogil
 
 
 def seek(buffer, int64_t target, int64_t available):
@@ -47,19 +34,19 @@ def seek(buffer, int64_t target, int64_t available):
     try:
         while view.len - position >= LEGACY_HEADER:
             p = <const uint8_t*>view.buf + position
-            size = <int64_t>get32(p + 8) + LOG_OVERHEAD
+            size = <int64_t>load_i32(p + 8) + LOG_OVERHEAD
             magic = p[MAGIC_AT]
             if size < SMALLEST or magic > 2:
                 cut = position
                 break
             if position + size > available:
                 return False, available, 0, -1, passed
-            base = get64(p)
+            base = load_i64(p)
             last = base
             if magic == 2:
                 if view.len - position < HEADER:
                     break
-                last = base + get32(p + 23)
+                last = base + load_i32(p + 23)
             if last >= target:
                 return True, position, size, base, passed
             passed = last + 1
