@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/coordinator.py [--quick] [--only NAME] [--no-kafka]
 
-commits        OffsetCommit requests per second: 16 connections, each waits for its answer before it sends the next
+commits        OffsetCommit requests per second: 16 and 200 connections, each waits for its answer before it sends the next
 transactions   transactions per second of one librdkafka producer, with 1 and with 100 records each
 joins          from the first JoinGroup to everybody having an assignment, for groups of 1, 10 and 100 members
 rss            what 10,000 groups with three offsets each add to the broker's memory
@@ -108,7 +108,7 @@ def commit_request(group: str, topic: str, partitions: int = 1) -> m.OffsetCommi
     )
 
 
-async def commits(address: str, seconds: float, connections: int = 16) -> float:
+async def commits(address: str, seconds: float, connections: int) -> float:
     await find(address, "commits-0")
     links = [await connect(address) for _ in range(connections)]
     count = 0
@@ -258,7 +258,9 @@ def measure(broker: Any, only: str | None) -> dict[str, float]:
     admin.create_topics([NewTopic("bench", 3, 1)])["bench"].result(60)
     results: dict[str, float] = {}
     if only in (None, "commits"):
-        results["commits per second"] = asyncio.run(commits(broker.address, SECONDS))
+        for connections in (16, 200):
+            rate = asyncio.run(commits(broker.address, SECONDS, connections))
+            results[f"commits per second, {connections} connections"] = rate
     if only in (None, "transactions"):
         results["transactions per second, 1 record"] = transactions(broker.address, SECONDS, 1)
         results["transactions per second, 100 records"] = transactions(broker.address, SECONDS, 100)

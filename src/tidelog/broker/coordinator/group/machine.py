@@ -200,7 +200,8 @@ class GroupMachine:
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
             return  # an offsets-only group is born by the replay of its first commit
         if isinstance(group, ConsumerGroup):
-            self._check_consumer_commit(group, member_id, generation, version)
+            if not (transactional and generation < 0 and not member_id and instance_id is None):
+                self._check_consumer_commit(group, member_id, generation, version)
             return
         if group.is_in(ClassicState.DEAD):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -231,6 +232,8 @@ class GroupMachine:
         self, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
     ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
         known = self.state.groups.get(group.group_id)
+        if known is None and group.member_id is not None and group.member_epoch >= 0:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         if isinstance(known, ConsumerGroup) and (group.member_id is not None or group.member_epoch >= 0):
             member = known.member(group.member_id or "")
             if not member.uses_classic and member.epoch != group.member_epoch:

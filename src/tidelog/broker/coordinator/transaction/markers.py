@@ -74,7 +74,7 @@ class MarkerWriter:
     async def write_all(self, job: MarkerJob, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
         """All at once; what became of each."""
         results: dict[TopicPartition, ErrorCode] = {}
-        wanted = list(partitions)
+        wanted = list(dict.fromkeys(partitions))
         finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def done(tp: TopicPartition, code: ErrorCode) -> None:
