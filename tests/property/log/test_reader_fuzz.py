@@ -84,9 +84,14 @@ def test_indexes_of_anything(data: bytes, base: int) -> None:
 
 
 @given(
-    st.sampled_from([GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, "other"]),
+    st.sampled_from([GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, "__cluster_metadata", "other"]),
     st.one_of(st.none(), st.binary(max_size=60), st.binary(max_size=60).map(lambda b: b"\0\1" + b)),
-    st.one_of(st.none(), st.binary(max_size=80), st.binary(max_size=80).map(lambda b: b"\0\3" + b)),
+    st.one_of(
+        st.none(),
+        st.binary(max_size=80),
+        st.binary(max_size=80).map(lambda b: b"\0\3" + b),
+        st.binary(max_size=80).map(lambda b: b"\1" + b),
+    ),
 )
 def test_internal_records_of_anything(topic: str, key: bytes | None, value: bytes | None) -> None:
     decoded = decode_internal(topic, Record(0, 0, key, value))

@@ -17,6 +17,7 @@ from support.managed_logs import (
     latest_values,
     open_manager,
 )
+from tidelog.common.errors import CorruptRecordError
 from tidelog.common.types import TopicPartition
 from tidelog.log.cleaner import CleanerConfig, LogCleaner
 from tidelog.log.cleaner.plan import measure
@@ -348,6 +349,32 @@ def test_an_aborted_job_leaves_nothing_behind(manager: LogManager) -> None:
     assert clean(manager) == 1
 
 
+@pytest.mark.parametrize("what", ["truncated", "begun anew", "records deleted"])
+def test_a_log_that_changed_unannounced_is_not_swapped(manager: LogManager, what: str) -> None:
+    log = manager.create(TP, compact_config())
+    append(log, [(b"a", b"1")])
+    append(log, [(b"a", b"2")])
+    log.roll()
+    append(log, [(b"b", b"1")])
+    job = manager.cleaner.pick()
+    assert job is not None
+    job.run(manager.cleaner.new_rewriter())
+    if what == "truncated":
+        log.truncate_to(1)
+    elif what == "begun anew":
+        log.truncate_fully_and_start_at(7)
+    else:
+        log.advance_log_start(2)
+        log.delete_old_segments()
+    expected = offsets(log)
+    with pytest.raises(CleaningAborted) as caught:
+        job.apply()
+    manager.cleaner.failed(job, caught.value)
+    assert offsets(log) == expected
+    assert not list(log.dir.glob("*.cleaned"))
+    assert not manager.cleaner.uncleanable
+
+
 def test_a_paused_partition_is_not_cleaned(manager: LogManager) -> None:
     log = manager.create(TP, compact_config())
     append(log, [(b"a", b"1"), (b"a", b"2")])
@@ -379,6 +406,19 @@ def test_a_corrupt_log_is_marked_uncleanable_and_others_go_on(manager: LogManage
     assert offsets(good) == [1]
     assert path.read_bytes() == bytes(data)
     assert manager.dirs[0].online
+
+
+def test_what_goes_wrong_after_a_truncation_says_nothing_about_the_log(manager: LogManager) -> None:
+    log = manager.create(TP, compact_config())
+    append(log, [(b"a", b"1")])
+    append(log, [(b"a", b"2")])
+    log.roll()
+    append(log, [(b"b", b"1")])
+    job = manager.cleaner.pick()
+    assert job is not None
+    log.truncate_to(1)
+    manager.cleaner.failed(job, CorruptRecordError("half a batch"))
+    assert not manager.cleaner.uncleanable
 
 
 def test_a_full_disk_takes_the_directory_offline(tmp_path: Path, clock: ManualClock) -> None:

@@ -117,7 +117,7 @@ class LogCleaner:
         """The job ended early. An aborted one may be tried again, a corrupt log not, a broken disk goes offline."""
         self._forget(job)
         job.discard()
-        if isinstance(error, CleaningAborted):
+        if isinstance(error, CleaningAborted) or (disk_error(error) is None and job.overtaken):
             return
         cause = disk_error(error)
         if cause is not None:

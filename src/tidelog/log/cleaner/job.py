@@ -7,8 +7,8 @@
     cleaner.done(job)                      the owner: moves the checkpoint on
 
 Between the steps the log lives on: it is appended to, read, even truncated or deleted. What a job reads is a tuple of
-closed segments, which nobody changes; before it swaps, `apply` asks whether the job was aborted meanwhile. So the owner
-never waits for a cleaner. Only one group's output exists besides its source at any time, which bounds the disk space.
+closed segments; before it swaps, `apply` asks whether the job was aborted or these segments changed meanwhile. So the
+owner never waits for a cleaner. Only one group's output exists besides its source at any time: that bounds the space.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ class CleanJob:
         self.aborted = False
         self.stats = CleanerStats()
         self._segments = self.log.segments
+        self._sizes = {segment.base_offset: segment.size for segment in self._segments}
         self._transactions = CleanedTransactions()
         self._groups: list[list[Segment]] | None = None
+        self._replaced: set[int] = set()
         self._legacy_horizon_ms = 0
         self._swap: tuple[list[Segment], list[Segment]] | None = None
         dirty = segments_between(self._segments, target.first_dirty, target.first_uncleanable)
@@ -123,13 +125,26 @@ class CleanJob:
         swap, self._swap = self._swap, None
         if swap is not None:
             cleaned, group = swap
-            if self.aborted:
+            if self.aborted or not self._unchanged(group):
+                self.aborted = True
                 for segment in cleaned:
                     segment.delete()
                 raise CleaningAborted
             self.log.replace_segments(cleaned, group)
+            self._replaced.update(id(segment) for segment in group)
             self._last_records = self._active_producers()
         self.finished = self._groups is not None and not self._groups
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the job was aborted, or the log cut under it: then whatever went wrong says nothing about the log."""
+        rest = [segment for segment in self._segments[:-1] if id(segment) not in self._replaced]
+        return self.aborted or not self._unchanged(rest)
+
+    def _unchanged(self, group: list[Segment]) -> bool:
+        """Whether the log still holds what was read: truncation and deletion need not have told us."""
+        present = {id(segment) for segment in self.log.segments}
+        return all(id(segment) in present and segment.size == self._sizes[segment.base_offset] for segment in group)
 
     def discard(self) -> None:
         """Throw away a step that will not be applied."""
