@@ -25,7 +25,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
     names = sorted(named or metadata.topics)
     cursor = request.cursor
     if cursor is not None:
-        if cursor.partition_index < 0:
+        if cursor.partition_index < 0 or (named and cursor.topic_name not in named):
             return _refused(named, ErrorCode.INVALID_REQUEST)
         names = [name for name in names if name >= cursor.topic_name]
     limit = max(1, min(ctx.broker.config[keys.MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit))
@@ -76,7 +76,12 @@ def _partition(ctx: RequestContext, state: PartitionState) -> Partition:
 def _unknown(name: str) -> Topic:
     valid = is_valid_topic_name(name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if valid else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return Topic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
+    return Topic(
+        error_code=code,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
 
 
 def _refused(names: set[str], code: ErrorCode) -> DescribeTopicPartitionsResponse:

@@ -28,10 +28,7 @@ async def create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTop
     counts = Counter(topic.name for topic in request.topics)
     wanted = [_new_topic(topic) for topic in request.topics if counts[topic.name] == 1]
     outcomes = await ctx.broker.controller.create_topics(wanted, validate_only=request.validate_only)
-    results = [
-        _created(ctx, topic.name, outcome, validate_only=request.validate_only)
-        for topic, outcome in zip(wanted, outcomes, strict=True)
-    ]
+    results = [_created(ctx, topic.name, outcome) for topic, outcome in zip(wanted, outcomes, strict=True)]
     for name, count in counts.items():
         if count > 1:
             results.append(
@@ -52,14 +49,14 @@ def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
     )
 
 
-def _created(ctx: RequestContext, name: str, outcome: TopicPlan | KafkaError, *, validate_only: bool) -> Created:
+def _created(ctx: RequestContext, name: str, outcome: TopicPlan | KafkaError) -> Created:
     if isinstance(outcome, KafkaError):
         return Created(name=name, error_code=outcome.code, error_message=outcome.message)
     entries = topic_entries(ctx.broker, outcome.configs)
     return Created(
         name=name,
         error_message=None,
-        topic_id=ZERO_UUID if validate_only else outcome.image.topic_id,
+        topic_id=outcome.image.topic_id,
         num_partitions=len(outcome.image.partitions),
         replication_factor=outcome.replication_factor,
         configs=[
@@ -148,7 +145,9 @@ async def create_partitions(ctx: RequestContext, request: CreatePartitionsReques
             )
             results.append(Grown(name=topic.name))
         except KafkaError as error:
-            results.append(Grown(name=topic.name, error_code=error.code, error_message=error.message))
+            unknown = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            message = None if unknown else error.message
+            results.append(Grown(name=topic.name, error_code=error.code, error_message=message))
     for name, count in counts.items():
         if count > 1:
             text = "Duplicate topic name."
