@@ -308,6 +308,27 @@ def test_segments_are_grouped_up_to_the_segment_size(manager: LogManager) -> Non
     assert all(size <= 400 for size in after)
 
 
+def test_an_output_that_outgrows_a_segment_is_continued(manager: LogManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidelog.log.cleaner.rewriter.MAX_INT32", 300)
+    log = manager.create(TP, compact_config(internal_segment_bytes=5000))
+    for n in range(12):
+        append(log, [(b"%d" % n, b"x" * 30)])
+    end_transaction_data(log)
+    log.roll()
+    expected = [(r.offset, r.value) for r in all_records(log) if r.value != b"aborted"]
+    manager.cleaner.config = CleanerConfig(dedupe_buffer_size=24 * 100, io_buffer_size=0)  # chunks of 1 KB
+    clean(manager)
+    assert len(log.segments) > 2  # two outputs of one source, and the active segment
+    assert [(r.offset, r.value) for r in all_records(log)] == expected
+    manager.shutdown()
+
+
+def end_transaction_data(log: PartitionLog) -> None:
+    append(log, [(b"t", b"aborted")], producer_id=3, sequence=0, transactional=True)
+    end_transaction(log, 3, committed=False)
+    append(log, [(b"t", b"1")], producer_id=3, sequence=1)
+
+
 def test_the_output_keeps_the_modification_time(manager: LogManager) -> None:
     log = manager.create(TP, compact_config())
     append(log, [(b"a", b"1"), (b"a", b"2")])
