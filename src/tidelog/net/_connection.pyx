@@ -186,7 +186,7 @@ cdef class ServerConnection:
                 self.turn_bytes = 0
                 self.paused = True
                 self.transport.pause_reading()
-                self.loop.call_soon(self._resume)
+                self.loop.call_soon(self.resume)
 
     cdef Py_ssize_t _split(self, bytearray owner, unsigned char* base, Py_ssize_t start, Py_ssize_t end) except -1:
         """Hand all whole frames of [start, end) to the sink; returns where the rest begins."""
@@ -290,7 +290,7 @@ cdef class ServerConnection:
     # -- one request at a time ----------------------------------------------------------------------------------------
 
     cdef bint blocked(self):
-        return self.busy or self.armed
+        return self.busy or self.armed or self.buffers.held
 
     def begin(self):
         """A request is in work and will be answered later: look at no other frame until `finish`."""
@@ -306,9 +306,10 @@ cdef class ServerConnection:
         if segments is not None:
             self.write(segments)
         if not self.corked:
-            self._resume()
+            self.resume()
 
-    def _resume(self):
+    def resume(self):
+        """Go on with what arrived meanwhile, if nothing stands against it."""
         if self.closing or self.blocked():
             return
         if self.own is not None and self.end >= 4:
@@ -394,7 +395,7 @@ cdef class ServerConnection:
         if outcome == DRAINED or outcome == COLD or outcome == BROKEN or not self.armed:
             self._pumped(outcome)
         if not self.blocked():
-            self._resume()
+            self.resume()
 
     def _disarm(self):
         self.armed = False
@@ -410,7 +411,7 @@ cdef class ServerConnection:
 
     def resume_writing(self):
         self.armed = False
-        self._resume()
+        self.resume()
 
 
 def release(segments):

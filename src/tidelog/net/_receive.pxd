@@ -7,6 +7,7 @@ cdef class ReceiveBuffers:
     cdef list pool
     cdef Py_ssize_t pool_bytes
     cdef Py_ssize_t pool_limit
+    cdef public bint held
 
     cdef bytearray take(self, Py_ssize_t size)
     cdef void give(self, bytearray buffer)

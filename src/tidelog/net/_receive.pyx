@@ -9,6 +9,8 @@ and the moment when it tells how much came, no other connection runs: so one buf
     loan    one larger buffer, lent to a connection whose last request was large: the next one lands in it whole.
     pool    buffers that connections with half a frame own until the frame is whole. At most `pool_limit` bytes
             are kept for re-use, which saves the page faults of fresh memory.
+
+While `held`, no connection looks at another request: too many are under way (queued.max.requests).
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE

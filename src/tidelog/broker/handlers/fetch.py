@@ -6,7 +6,6 @@ touch records: what it stores in magic 2 is converted to what they understand, o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -139,7 +138,7 @@ async def _convert(ctx: RequestContext, fetch: PartitionFetch, data: FetchedPart
         return down_convert(piece.read(), magic, fetch.fetch_offset)
 
     try:
-        data.records = await asyncio.get_running_loop().run_in_executor(None, work)
+        data.records = await ctx.broker.network.workers.run(work)
     except KafkaError as error:
         return failed(fetch, error.code)
     finally:

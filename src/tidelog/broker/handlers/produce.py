@@ -10,8 +10,8 @@ error closes the connection, which is all that such a producer can notice.
 
 from __future__ import annotations
 
-import asyncio
 import logging
+from functools import partial
 from typing import Any
 
 from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PRODUCE_VERSION
@@ -89,11 +89,11 @@ async def _append(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
     if request.acks == -1:
         partition.require_min_isr()
-    validated = await _prepare(partition, records, version)
+    validated = await _prepare(ctx, partition, records)
     guard = await _verify(ctx, request, tp, partition, validated.run)
     info = partition.append_checked(validated.run, verification=guard)
     if info.flush_required:
-        await _sync(partition)
+        await _sync(ctx, partition)
     ctx.broker.replicas.on_moved(partition)
     waiting[tp] = (partition, info.last_offset + 1)
     return PartitionResponse(
@@ -105,7 +105,7 @@ async def _append(
 
 
 def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
-    """The records field as Kafka reads it: bytes behind the last whole batch do not count, and from version 3 on there is
+    """The records field as Kafka reads it: bytes behind the last whole batch do not count; from version 3 on there is
     exactly one batch, of magic 2."""
     if version < ONE_BATCH_SINCE:
         if not records:
@@ -133,12 +133,10 @@ class MisshapenRecords(InvalidRecordError):
     """The records field itself is wrong: refused before anything is looked up, so that the answer names no offset."""
 
 
-async def _prepare(partition: Partition, records: Any, version: int) -> ValidatedRecords:
+async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> ValidatedRecords:
     """Check and convert, on a thread if that takes long."""
-    if _is_quick(partition, records):
-        return partition.prepare(records, request_version=version)
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(None, lambda: partition.prepare(records, request_version=version))
+    work = partial(partition.prepare, records, request_version=ctx.header.api_version)
+    return work() if _is_quick(partition, records) else await ctx.broker.network.workers.run(work)
 
 
 def _is_quick(partition: Partition, records: Any) -> bool:
@@ -174,11 +172,11 @@ async def _verify(
     return guard
 
 
-async def _sync(partition: Partition) -> None:
+async def _sync(ctx: RequestContext, partition: Partition) -> None:
     """flush.messages: what was appended counts as written when it is synced."""
     job = partition.log.flush_job()
     if job is not None:
-        await asyncio.get_running_loop().run_in_executor(None, job.run)
+        await ctx.broker.network.workers.run(job.run)
         partition.log.flush_done(job)
 
 

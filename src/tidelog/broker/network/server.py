@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
@@ -11,6 +10,7 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint
 from tidelog.broker.network._hot import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
+from tidelog.broker.network.workers import Workers
 from tidelog.common.config import Key
 from tidelog.net._receive import ReceiveBuffers
 from tidelog.net.listener import ConnectionTable, Listener, NetworkLimits
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: How often silent connections are looked for, at most.
 SWEEP_SECONDS = 10.0
+#: More threads than this only take the event loop's time.
+MAX_THREADS = 8
 
 
 def limits_from(config: BrokerConfig) -> NetworkLimits:
@@ -53,7 +55,10 @@ class SocketServer:
         self.table = ConnectionTable(limits_from(self._config))
         self.dispatcher = Dispatcher(broker)
         self._listeners: list[Listener] = []
-        self._executor: ThreadPoolExecutor | None = None
+        self._buffers = ReceiveBuffers()
+        self.workers = Workers(
+            min(self._config[keys.BACKGROUND_THREADS], MAX_THREADS), self._config[keys.QUEUED_MAX_REQUESTS], self._hold
+        )
         self._sweeper: asyncio.TimerHandle | None = None
         self.sink: RequestSink | None = None
 
@@ -63,11 +68,9 @@ class SocketServer:
         self.sink = RequestSink(self.dispatcher, loop, self._broker.clock)
         self._broker.replicas.on_change(self.sink.forget_lanes)
         self._config.on_change(self._on_config)
-        self._executor = ThreadPoolExecutor(self._config[keys.BACKGROUND_THREADS], "tidelog-cold-read")
-        buffers = ReceiveBuffers()
         bound: list[tuple[Endpoint, str, int]] = []
         for endpoint in self._config.listeners:
-            listener = Listener(endpoint.name, self.table, self.sink, buffers, self._executor)
+            listener = Listener(endpoint.name, self.table, self.sink, self._buffers, self.workers.executor)
             self._listeners.append(listener)
             host, port = await listener.start(endpoint.host, endpoint.port)
             bound.append((endpoint, host, port))
@@ -87,8 +90,14 @@ class SocketServer:
             if not self.table.connections:
                 break
             await asyncio.sleep(0.001)
-        if self._executor is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)
+        self.workers.stop()
+
+    def _hold(self, held: bool) -> None:
+        """Too many requests are under way, or no longer."""
+        self._buffers.held = held
+        if not held:
+            for connection in list(self.table.connections):
+                connection.resume()
 
     def _on_config(self, names: frozenset[str]) -> None:
         self.table.limits.__dict__.update(vars(limits_from(self._config)))

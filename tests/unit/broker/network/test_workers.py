@@ -1,0 +1,61 @@
+"""Long work leaves the loop, and too much of it holds back new requests."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+
+from support.wire import batch, connected, produce_request, run, serving
+from tidelog.broker.network.workers import Workers
+from tidelog.protocol.api import ApiKey
+from tidelog.records.attributes import Codec
+
+
+def test_the_gate_closes_at_the_limit_and_opens_below_it():
+    async def main():
+        told = []
+        workers = Workers(2, 3, told.append)
+        go = threading.Event()
+        jobs = [asyncio.ensure_future(workers.run(go.wait)) for _ in range(4)]
+        await asyncio.sleep(0.01)
+        assert (len(workers), told) == (4, [True])
+        go.set()
+        assert await asyncio.gather(*jobs) == [True] * 4
+        assert (len(workers), told) == (0, [True, False])
+        workers.stop()
+
+    run(main())
+
+
+def test_a_full_broker_reads_no_new_requests_until_there_is_room(tmp_path, monkeypatch):
+    async def main():
+        async with serving(tmp_path, {"queued.max.requests": "1"}) as broker, connected(broker) as slow:
+            broker.create_topic("t")
+            partition = broker.replicas.topic("t")[0]
+            go = threading.Event()
+            prepare = type(partition).prepare
+
+            def blocking(self, *args, **kwargs):
+                go.wait(10)
+                return prepare(self, *args, **kwargs)
+
+            monkeypatch.setattr(type(partition), "prepare", blocking)
+            noise = random.Random(1).randbytes(30_000)  # stays large when packed: work for a thread
+            slow.send(ApiKey.PRODUCE, 9, produce_request({"t": {0: batch(noise, codec=Codec.GZIP)}}))
+            for _ in range(1000):
+                if len(broker.network.workers):
+                    break
+                await asyncio.sleep(0.001)
+            async with connected(broker) as other:
+                other.send(ApiKey.PRODUCE, 9, produce_request({"t": {0: batch(b"quick")}}))
+                await asyncio.sleep(0.05)
+                assert broker.network.sink.hot_requests == 0
+                go.set()
+                first = await slow.receive(ApiKey.PRODUCE, 9)
+                second = await other.receive(ApiKey.PRODUCE, 9)
+            offsets = [one.responses[0].partition_responses[0].base_offset for one in (first, second)]
+            assert sorted(offsets) == [0, 1]
+            assert broker.network.sink.hot_requests == 1
+
+    run(main())
