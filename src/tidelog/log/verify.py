@@ -22,6 +22,7 @@ from tidelog.log import checkpoint, meta_properties, names, producer_snapshot
 from tidelog.log.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
 from tidelog.log.reader import PartitionReader
 from tidelog.log.segment_reader import SegmentReader
+from tidelog.log.txn_index import AbortedTxn
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import BatchHeader
 
@@ -47,9 +48,38 @@ class Totals:
     bytes: int = 0
 
 
-class _Batch(NamedTuple):
-    position: int
-    header: BatchHeader
+class _Observed:
+    """What one walk over a segment must remember so that its indexes can be judged: no more than they name."""
+
+    def __init__(self, segment: SegmentReader) -> None:
+        self.offset_entries = segment.offset_index
+        self.time_entries = segment.time_index
+        self.aborted: list[AbortedTxn] = []
+        self.aborted_error: str | None = None
+        try:
+            self.aborted = segment.aborted
+        except KafkaError as error:
+            self.aborted_error = error.message
+        #: position → (magic, base offset) of the batches that index entries point to
+        self.starts: dict[int, tuple[int, int]] = dict.fromkeys((e.position for e in self.offset_entries), (-1, -1))
+        #: offset of a time entry → the largest timestamp up to there
+        self.largest_up_to: dict[int, int] = {}
+        self._bounds = sorted({entry.offset for entry in self.time_entries}, reverse=True)
+        self._largest = -1
+        #: last offset → producer id of the markers that end aborted transactions
+        self.markers: dict[int, int] = dict.fromkeys((entry.last_offset for entry in self.aborted), -1)
+
+    def feed(self, position: int, header: BatchHeader) -> None:
+        if position in self.starts:
+            self.starts[position] = (header.magic, header.base_offset)
+        while self._bounds and header.last_offset > self._bounds[-1]:
+            self.largest_up_to[self._bounds.pop()] = self._largest
+        self._largest = max(self._largest, header.max_timestamp)
+        if header.is_control and header.last_offset in self.markers:
+            self.markers[header.last_offset] = header.producer_id
+
+    def finish(self) -> None:
+        self.largest_up_to.update(dict.fromkeys(self._bounds, self._largest))
 
 
 class PartitionVerifier:
@@ -86,11 +116,11 @@ class PartitionVerifier:
     # --- data -----------------------------------------------------------------------------------------------------
 
     def _segment(self, segment: SegmentReader, last: bool) -> Iterator[Finding]:
-        batches: list[_Batch] = []
+        observed = _Observed(segment)
         end = 0
         try:
             for start, run in segment.runs():
-                yield from self._run(segment, start, run, batches)
+                yield from self._run(segment, start, run, observed)
                 end = start + run.size
                 self._progress(run.size)
         except CorruptRecordError as error:
@@ -101,11 +131,12 @@ class PartitionVerifier:
                 severity = WARNING if last else ERROR
                 yield Finding(severity, segment.path, end, f"{rest} bytes after the last whole batch")
         self.totals.bytes += end
-        yield from self._offset_index(segment, batches)
-        yield from self._time_index(segment, batches)
-        yield from self._txn_index(segment, batches)
+        observed.finish()
+        yield from self._offset_index(segment.file(INDEX), observed)
+        yield from self._time_index(segment.file(TIME_INDEX), observed)
+        yield from self._txn_index(segment.file(TXN_INDEX), observed)
 
-    def _run(self, segment: SegmentReader, start: int, run: BatchRun, batches: list[_Batch]) -> Iterator[Finding]:
+    def _run(self, segment: SegmentReader, start: int, run: BatchRun, observed: _Observed) -> Iterator[Finding]:
         broken = self._checked(run)
         for index in range(len(run)):
             header = run.header(index)
@@ -125,7 +156,7 @@ class PartitionVerifier:
             self._next_offset = max(self._next_offset, header.next_offset)
             self.totals.batches += 1
             self.totals.records += max(header.record_count, 0 if header.magic >= 2 else 1)
-            batches.append(_Batch(position, header))
+            observed.feed(position, header)
 
     def _checked(self, run: BatchRun) -> dict[int, str]:
         """The batches that do not stand for themselves, by number. All at once first: nearly always all is well."""
@@ -143,38 +174,30 @@ class PartitionVerifier:
 
     # --- what is derived from it ------------------------------------------------------------------------------------
 
-    def _offset_index(self, segment: SegmentReader, batches: list[_Batch]) -> Iterator[Finding]:
-        path = segment.file(INDEX)
+    def _offset_index(self, path: Path, observed: _Observed) -> Iterator[Finding]:
         if not self._fs.exists(path):
             yield Finding(ERROR, path, -1, "is missing")
             return
-        starts = {batch.position: batch.header for batch in batches}
         previous = None
-        for number, entry in enumerate(segment.offset_index):
-            header = starts.get(entry.position)
+        for number, entry in enumerate(observed.offset_entries):
             if previous is not None and (entry.offset <= previous.offset or entry.position <= previous.position):
                 yield Finding(ERROR, path, number * 8, f"{tuple(entry)} does not follow {tuple(previous)}")
-            if header is None:
+            magic, base = observed.starts[entry.position]
+            if magic < 0:
                 yield Finding(ERROR, path, number * 8, f"points to byte {entry.position}, where no batch starts")
-            elif header.magic >= 2 and not header.base_offset <= entry.offset:
-                yield Finding(
-                    ERROR, path, number * 8, f"says offset {entry.offset} for the batch of {header.base_offset} and up"
-                )
+            elif magic >= 2 and base > entry.offset:
+                yield Finding(ERROR, path, number * 8, f"says offset {entry.offset} for the batch of {base} and up")
             previous = entry
 
-    def _time_index(self, segment: SegmentReader, batches: list[_Batch]) -> Iterator[Finding]:
-        path = segment.file(TIME_INDEX)
+    def _time_index(self, path: Path, observed: _Observed) -> Iterator[Finding]:
         if not self._fs.exists(path):
             yield Finding(ERROR, path, -1, "is missing")
             return
         previous = None
-        largest, at = -1, 0
-        for number, entry in enumerate(segment.time_index):
+        for number, entry in enumerate(observed.time_entries):
             if previous is not None and (entry.timestamp <= previous.timestamp or entry.offset < previous.offset):
                 yield Finding(ERROR, path, number * 12, f"{tuple(entry)} does not follow {tuple(previous)}")
-            while at < len(batches) and batches[at].header.last_offset <= entry.offset:
-                largest = max(largest, batches[at].header.max_timestamp)
-                at += 1
+            largest = observed.largest_up_to[entry.offset]
             if largest > entry.timestamp:
                 yield Finding(
                     ERROR, path, number * 12,
@@ -182,23 +205,13 @@ class PartitionVerifier:
                 )  # fmt: skip
             previous = entry
 
-    def _txn_index(self, segment: SegmentReader, batches: list[_Batch]) -> Iterator[Finding]:
-        path = segment.file(TXN_INDEX)
-        try:
-            entries = segment.aborted
-        except KafkaError as error:
-            yield Finding(ERROR, path, -1, error.message)
-            return
-        markers = {batch.header.last_offset: batch.header for batch in batches if batch.header.is_control}
-        for number, entry in enumerate(entries):
-            marker = markers.get(entry.last_offset)
-            if marker is None or marker.producer_id != entry.producer_id:
-                yield Finding(
-                    ERROR,
-                    path,
-                    number * 34,
-                    f"producer {entry.producer_id} has no marker at offset {entry.last_offset}",
-                )
+    def _txn_index(self, path: Path, observed: _Observed) -> Iterator[Finding]:
+        if observed.aborted_error is not None:
+            yield Finding(ERROR, path, -1, observed.aborted_error)
+        for number, entry in enumerate(observed.aborted):
+            if observed.markers[entry.last_offset] != entry.producer_id:
+                problem = f"producer {entry.producer_id} has no marker at offset {entry.last_offset}"
+                yield Finding(ERROR, path, number * 34, problem)
 
     def _snapshots(self) -> Iterator[Finding]:
         for offset in self._partition.snapshots:
