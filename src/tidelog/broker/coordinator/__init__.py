@@ -7,13 +7,14 @@ Reading order:
     records          typed records <-> the key and value bytes of the internal topics
     timers           named time-outs of one shard, over an event loop or a clock moved by hand
     metadata         what a coordinator must know of the cluster's topics
-    config           the declared keys (group.*, offsets.*, transaction.*) and their frozen views
+    config           the frozen views of the broker's configuration that the machines read
     shard            one internal-topic partition: load, handle, append, replay, answer after commit
     runtime          all shards of one internal topic on this broker
     group/           classic groups, consumer groups (KIP-848), offsets
     transaction/     transactional ids, markers, producer ids
-    service          the two coordinators as the request handlers see them
-    wiring           the seams onto the replica manager, the metadata cache and the controller
+    service          a runtime as the request handlers see it
+    wiring           the seams onto the replica manager and the metadata cache
+    coordinators     both coordinators of a broker: built, told of leadership, and swept by timers
 
 The machines (group/, transaction/) take values and return values: no socket, no disk, no asyncio, no clock of their
 own. A handler computes records and an answer and leaves durable state alone; `replay` changes it, by the same code

@@ -17,6 +17,7 @@ from tidelog.broker.coordinator.timers import Timers
 from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
 from tidelog.broker.coordinator.transaction.machine import TransactionMachine
 from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerWriter
+from tidelog.broker.coordinator.transaction.peers import Peers
 from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
 from tidelog.broker.store import paths
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
@@ -51,6 +52,7 @@ class Coordinators:
                 partitions=lambda: broker.metadata.partition_count(GROUP_METADATA_TOPIC),
             )
         )
+        self._peers = Peers(broker.metadata, broker.config.inter_broker_listener)
         self.transaction = TransactionCoordinator(
             Runtime(
                 TRANSACTION_STATE_TOPIC,
@@ -63,9 +65,12 @@ class Coordinators:
             ),
             self._transaction_config,
             broker.producer_ids.next,
+            self._peers.add_partition,
         )
         self.markers = MarkerWriter(self._writer, self.group.runtime, broker.clock)
-        self._sender = MarkerSender(self.markers, broker.metadata, broker.node_id, self.transaction.complete)
+        self._sender = MarkerSender(
+            self.markers, broker.metadata, broker.node_id, self.transaction.complete, self._peers.write_markers
+        )
 
     def _group_machine(self, partition: int, epoch: int, timers: Timers) -> GroupMachine:
         return GroupMachine(
@@ -110,6 +115,7 @@ class Coordinators:
         self.transaction.runtime.stop()
         await self._sender.stop()
         await self._writer.stop()
+        await self._peers.stop()
 
     def _every(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
         def tick() -> None:

@@ -1,16 +1,21 @@
 """The group coordinator's machine.
 
-classic_states, consumer_states   the tables
-group                             what all kinds of groups have in common
-classic_group, classic_member     a classic group: soft state of its members, one durable record per generation
-classic_join, classic_sync,
-classic_leave                     the rebalance protocol of JoinGroup, SyncGroup, Heartbeat, LeaveGroup
-consumer_group, consumer_member   a consumer group (KIP-848): all durable
-heartbeat                         ConsumerGroupHeartbeat
-target, reconcile, assignors/     epochs: group -> target assignment -> each member's current assignment
-regex                             RE2 subscriptions
-migration, classic_bridge         classic members in consumer groups, conversion both ways
-offsets                           commits, fetches, expiry, transactional commits
-admin                             list, describe, delete
-machine                           the whole: replay, and the entry points that handlers call
+Reading order:
+
+    classic_states, consumer_states     the tables
+    subscription                        the bytes that consumers exchange through a classic group
+    classic_member, classic_group       a classic group: soft state of its members, one durable record per generation
+    classic_rebalance                   from one generation to the next: phases and time-outs
+    classic_join, classic_sync          JoinGroup; SyncGroup, Heartbeat, LeaveGroup
+    consumer_member, consumer_group     a consumer group (KIP-848): all durable
+    assignors/, target                  who shall have what
+    reconcile                           from what a member has towards what it shall have
+    regex                               RE2 subscriptions
+    offsets, commits                    committed offsets; commit, fetch, delete, expiry
+    state                               all groups and offsets of a shard, changed by replay
+    update, session                     the steps of every change of a consumer group; time-outs and fencing
+    heartbeat                           ConsumerGroupHeartbeat
+    migration, classic_bridge           conversion both ways; classic members in consumer groups
+    admin                               list, describe, delete
+    machine                             the whole: what the shard replays and the handlers call
 """

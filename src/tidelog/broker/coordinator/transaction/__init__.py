@@ -1,8 +1,11 @@
-"""The transaction coordinator's machine.
+"""The transaction coordinator.
 
-states         the table
-metadata       one transactional id: what its record holds, and the transitions as pure functions
-machine        the handlers: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, time-outs, expiry
-markers        sending the end markers to the partitions' leaders until all of them are written
-producer_ids   blocks of producer ids from the store
+Reading order:
+
+    states         the table
+    metadata       one transactional id: what its record holds, and the transitions as pure functions
+    machine        the handlers: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, time-outs, expiry
+    markers        writing the end markers until every partition of the transaction has its own
+    peers          the same by request, for partitions and coordinators of other brokers
+    coordinator    what the request handlers call
 """

@@ -46,7 +46,7 @@ class TransactionCoordinator(Service):
         runtime: Runtime,
         config: TransactionConfig,
         next_producer_id: Callable[[], Awaitable[int]],
-        remote_add: RemoteAdd | None = None,
+        remote_add: RemoteAdd,
     ) -> None:
         super().__init__(runtime)
         self.config = config
@@ -140,7 +140,7 @@ class TransactionCoordinator(Service):
                 return ErrorCode.NONE
             return (await self.verify_partitions(transactional_id, producer, (tp,)))[tp]
         except KafkaError as error:
-            if error.code is ErrorCode.NOT_COORDINATOR and self._remote_add is not None:
+            if error.code is ErrorCode.NOT_COORDINATOR:
                 return await self._remote_add(transactional_id, producer, tp, not adds)
             return error.code
 

@@ -98,7 +98,7 @@ class MarkerSender:
         metadata: MetadataCache,
         node_id: int,
         complete: Callable[[MarkerJob], Awaitable[None]],
-        remote: Remote | None = None,
+        remote: Remote,
     ) -> None:
         self._writer = writer
         self._metadata = metadata
@@ -145,10 +145,8 @@ class MarkerSender:
         for leader, tps in by_leader.items():
             if leader == self._node_id:
                 results.update(await self._writer.write_all(job, tps))
-            elif self._remote is not None:
-                results.update(await self._remote(leader, job, tps))
             else:
-                results.update(dict.fromkeys(tps, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+                results.update(await self._remote(leader, job, tps))
         return results
 
     async def stop(self) -> None:

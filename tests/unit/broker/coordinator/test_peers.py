@@ -1,0 +1,66 @@
+"""Markers and questions for other brokers: here both sides are one broker, reached under another node id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from tidelog.broker.controller.images import BrokerImage
+from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity
+from tidelog.broker.coordinator.transaction.peers import Peers
+from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.server import Broker
+from tidelog.common.errors import ErrorCode
+from tidelog.common.types import TRANSACTION_STATE_TOPIC, TopicPartition
+
+SETTINGS = {
+    "listeners": "PLAINTEXT://127.0.0.1:0",
+    "node.id": "1",
+    "transaction.state.log.num.partitions": "1",
+    "auto.create.topics.enable": "true",
+}
+TP = TopicPartition("a", 0)
+
+
+def test_markers_and_partitions_by_request(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Broker({**SETTINGS, "log.dirs": str(tmp_path)}) as broker:
+            for topic in ("a", TRANSACTION_STATE_TOPIC):
+                await broker.controller.ensure_topic(topic)
+            host, port = broker.address.split(":")
+            metadata = MetadataCache()
+            metadata.apply(broker.metadata.topics.values())
+            metadata.set_brokers([BrokerImage(1, {"PLAINTEXT": (host, int(port))}, None, 0)], 1)
+            peers = Peers(metadata, "PLAINTEXT")
+            producer = await broker.coordinators.transaction.init("t", 60_000)
+            outside = await peers.add_partition("t", producer, TP, True)
+            assert outside is ErrorCode.TRANSACTION_ABORTABLE
+            assert await peers.add_partition("t", producer, TP, False) is ErrorCode.NONE
+            assert await peers.add_partition("t", producer, TP, True) is ErrorCode.NONE
+            stale = ProducerIdentity(producer.producer_id, 9)
+            assert await peers.add_partition("t", stale, TP, True) is ErrorCode.PRODUCER_FENCED
+            job = MarkerJob("t", producer.producer_id, producer.epoch, True, frozenset({TP}), 0, 0)
+            gone = TopicPartition("gone", 3)
+            codes = await peers.write_markers(1, job, [TP, gone])
+            assert codes == {TP: ErrorCode.NONE, gone: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+            assert await peers.write_markers(7, job, [TP]) == {TP: ErrorCode.NETWORK_EXCEPTION}
+            await peers.stop()
+
+    uvloop.run(run())
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_broker_that_is_not_there(known: bool) -> None:
+    async def run() -> None:
+        metadata = MetadataCache()
+        if known:
+            metadata.set_brokers([BrokerImage(2, {"PLAINTEXT": ("127.0.0.1", 1)}, None, 0)], 2)
+        peers = Peers(metadata, "PLAINTEXT")
+        job = MarkerJob("t", 1, 0, True, frozenset({TP}), 0, 0)
+        assert await peers.write_markers(2, job, [TP]) == {TP: ErrorCode.NETWORK_EXCEPTION}
+        answer = await peers.add_partition("t", ProducerIdentity(1, 0), TP, True)
+        assert answer is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    uvloop.run(run())
