@@ -294,6 +294,15 @@ cdef class OffsetIndex(SparseIndex):
             return self.base_offset, 0
         return self.offset_at(slot), self.position_at(slot)
 
+    def span(self, int64_t offset):
+        """(position, length) of the part of the file to search for `offset`: from the last entry that is not above
+        it to the next entry (length 0: to the file's end)."""
+        cdef int64_t slot, start
+        self.ready()
+        slot = self.floor_slot(offset, True)
+        start = 0 if slot < 0 else self.position_at(slot)
+        return start, (self.position_at(slot + 1) - start if slot + 1 < self.count else 0)
+
     def entry(self, int64_t slot):
         """(offset, position) of one entry."""
         self.ready()

@@ -75,10 +75,12 @@ class DataFile(Handle):
 
     def read_at(self, position: int, size: int) -> bytes:
         """Up to `size` bytes, never behind the data's end. Any thread."""
+        if position + size > self.size:
+            size = max(0, self.size - position)
         self.pin()
         try:
             assert self._file is not None
-            return self._file.read_at(position, max(0, min(size, self.size - position)))
+            return self._file.read_at(position, size)
         finally:
             self.unpin()
 

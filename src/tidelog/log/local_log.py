@@ -106,12 +106,14 @@ class LocalLog:
         bound = end if upper_bound is None else min(upper_bound, end)
         if offset >= bound:
             return ReadResult(None, offset)
-        with self.home:
+        try:
             for segment in self._segments.between(offset, bound):
                 limit = self._bound_position(segment, bound) if bound < end else None
                 found = segment.read(offset, max_bytes, limit, min_one_message)
                 if found is not None:
                     return ReadResult(found.slice, found.base_offset, found.first_batch_incomplete)
+        except OSError as error:
+            raise self.home.failure(error) from error
         return ReadResult(None, offset)
 
     def _bound_position(self, segment: Segment, bound: int) -> int | None:

@@ -27,6 +27,7 @@ from tidelog.records._batches import BatchRun
 
 #: How much is read at once to walk batch headers: what lies between two index entries, as a rule.
 _SEEK_CHUNK = 8192
+_HEADER_CHUNK = 64
 #: How much is read at once to walk whole batches.
 SCAN_CHUNK = 1 << 20
 
@@ -231,10 +232,13 @@ class Segment:
 
     def translate(self, offset: int, from_position: int = 0) -> BatchPosition | None:
         """Where the first batch lies that ends at `offset` or above; None when all end below it."""
-        position = max(self.offset_index.lookup(offset)[1], from_position)
-        size = self.data.size
-        while position < size:
-            chunk = self.data.read_at(position, _SEEK_CHUNK)
+        position, length = self.offset_index.span(offset)
+        # Entries further apart than the chunk mean batches of that size: their headers are all that is needed.
+        chunk_size = _HEADER_CHUNK if length > _SEEK_CHUNK else _SEEK_CHUNK
+        position = max(position, from_position)
+        data = self.data
+        while position < data.size:
+            chunk = data.read_at(position, chunk_size)
             if not chunk:
                 return None
             found, distance, batch_size, base_offset, _ = self._seek(chunk, offset, position)
