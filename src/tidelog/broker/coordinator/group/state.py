@@ -20,6 +20,7 @@ from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.protocol.messages import OffsetCommitKey, OffsetCommitValue
 
 Group = ClassicGroup | ConsumerGroup
 
@@ -57,10 +58,13 @@ class GroupState:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"Group {group_id} is not a classic group.")
         return found
 
-    def forget(self, group_id: str) -> None:
+    def _vacate(self, group_id: str) -> None:
+        """The group is no more. Offsets that it leaves behind are those of an offsets-only group: they still expire."""
         group = self.groups.pop(group_id, None)
         if isinstance(group, ClassicGroup) and not group.is_in(ClassicState.DEAD):
             group.transition(ClassicState.DEAD, self._clock.time_ms())
+        if self.offsets.knows(group_id):
+            self.groups[group_id] = ClassicGroup(group_id, self._clock.time_ms())
 
     # -- replay ----------------------------------------------------------------------------------------------------
 
@@ -72,7 +76,7 @@ class GroupState:
             if value is not None and key.group not in self.groups:
                 self.groups[key.group] = ClassicGroup(key.group, self._clock.time_ms())
         elif name == "LegacyOffsetCommitKey":
-            return  # formats before 0.8.2's release; Kafka skips them too
+            self.replay(_modern_commit(key, value), producer_id)
         else:
             self._replayers[name](key, value)
 
@@ -85,7 +89,7 @@ class GroupState:
     def _group_metadata(self, key: Any, value: Any) -> None:
         if value is None:
             if isinstance(self.groups.get(key.group), ClassicGroup):
-                self.forget(key.group)
+                self._vacate(key.group)
         else:
             self.groups[key.group] = ClassicGroup.from_record(key.group, value, self._clock.time_ms())
 
@@ -104,7 +108,7 @@ class GroupState:
     def _consumer_epoch(self, key: Any, value: Any) -> None:
         if value is None:
             if self._existing(key.group_id) is not None:
-                del self.groups[key.group_id]
+                self._vacate(key.group_id)
             return
         group = self._consumer(key.group_id)
         group.epoch = value.epoch
@@ -161,6 +165,16 @@ class GroupState:
             group_id: group.durable_view() for group_id, group in sorted(self.groups.items()) if not group.is_simple
         }
         return groups, self.offsets.durable_view()
+
+
+def _modern_commit(key: Any, value: Any) -> CoordinatorRecord:
+    """A commit as brokers before 0.9 keyed it."""
+    modern = None
+    if value is not None:
+        modern = OffsetCommitValue(
+            offset=value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp
+        )
+    return CoordinatorRecord(OffsetCommitKey(group=key.group, topic=key.topic, partition=key.partition), modern)
 
 
 class Emitter:

@@ -97,7 +97,9 @@ class TransactionCoordinator(Service):
         except KafkaError as error:
             if error.code is not ErrorCode.CONCURRENT_TRANSACTIONS:
                 raise
-            await self._markers_written(transactional_id)
+            machine: TransactionMachine = self.runtime.shard_for(transactional_id).machine
+            if machine.is_ending(transactional_id):
+                await self._markers_written(transactional_id)
             await self.write(transactional_id, add)
 
     async def verify_partitions(

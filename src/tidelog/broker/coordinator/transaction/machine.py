@@ -96,6 +96,11 @@ class TransactionMachine:
         transaction = self.transactions.get(transactional_id)
         return transaction is None or transaction.epoch_exhausted
 
+    def is_ending(self, transactional_id: str) -> bool:
+        """Whether markers of its last transaction are still on their way."""
+        transaction = self.transactions.get(transactional_id)
+        return transaction is not None and transaction.is_ending
+
     def init(
         self,
         transactional_id: str,
