@@ -12,6 +12,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from tidelog.broker import config as keys
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import TopicPartition
 
@@ -72,9 +73,9 @@ class ReplicaMovers:
     async def _run(self, tp: TopicPartition) -> None:
         """A move that fails leaves the present log as it was; the disk that is to blame goes offline by itself."""
         try:
-            complete = False
-            while not complete:
-                complete = await self._copy_some(tp)
+            while (copied := await self._copy_some(tp)) is not None:
+                rate = self._broker.config[keys.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND]
+                await asyncio.sleep(copied / max(rate, 1))
             logger.info("%s moved to %s", tp, self._finish(tp))
         except (KafkaError, OSError) as error:
             logger.error("%s could not be moved: %s", tp, error)
@@ -83,18 +84,18 @@ class ReplicaMovers:
             self._broker.log_manager.cleaner.resume(tp)
             self._tasks.pop(tp, None)
 
-    async def _copy_some(self, tp: TopicPartition) -> bool:
-        """Copy a chunk; whether the copy is complete (then nothing has run since it was looked at)."""
+    async def _copy_some(self, tp: TopicPartition) -> int | None:
+        """Copy a chunk; its bytes, or None when the copy is complete (then nothing has run since it was looked at)."""
         current, copy = self._logs(tp)
         if copy.log_end_offset < current.log_start_offset:
             copy.truncate_fully_and_start_at(current.log_start_offset)
         found = current.read(copy.log_end_offset, CHUNK_BYTES)
         if found.slice is None:
-            return copy.log_end_offset >= current.log_end_offset
+            return None if copy.log_end_offset >= current.log_end_offset else 0
         data = await asyncio.get_running_loop().run_in_executor(None, _read, found.slice)
         _, copy = self._logs(tp)
         copy.append_as_follower(data)
-        return False
+        return len(data)
 
     def _finish(self, tp: TopicPartition) -> str:
         broker = self._broker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.broker.config.definition import CLUSTER_WIDE, boolean, integer, long, string
 from tidelog.common.config import Key, at_least
+from tidelog.common.types import MAX_INT64
 
 NUM_REPLICA_FETCHERS = integer(
     "num.replica.fetchers", 1, at_least(1), update=CLUSTER_WIDE, doc="Fetchers per leader broker."
@@ -71,4 +72,25 @@ REPLICATION_QUOTA_WINDOW_NUM = integer(
 )
 REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = integer(
     "replication.quota.window.size.seconds", 1, at_least(1), doc="The length of such a window."
+)
+LEADER_REPLICATION_THROTTLED_RATE = long(
+    "leader.replication.throttled.rate",
+    MAX_INT64,
+    at_least(0),
+    update=CLUSTER_WIDE,
+    doc="The most bytes per second that a leader sends to followers of throttled replicas; set while replicas move.",
+)
+FOLLOWER_REPLICATION_THROTTLED_RATE = long(
+    "follower.replication.throttled.rate",
+    MAX_INT64,
+    at_least(0),
+    update=CLUSTER_WIDE,
+    doc="The most bytes per second that a follower takes for throttled replicas; set while replicas move.",
+)
+REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND = long(
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+    MAX_INT64,
+    at_least(0),
+    update=CLUSTER_WIDE,
+    doc="The most bytes per second that moves between log directories copy.",
 )

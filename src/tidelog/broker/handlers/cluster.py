@@ -7,6 +7,7 @@ watermark. Feature levels are fixed by the software, so that they can be read (A
 from __future__ import annotations
 
 from tidelog.broker.controller.names import METADATA_LOG_TOPIC
+from tidelog.broker.handlers.api_versions import FEATURES
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.operations import CLUSTER_OPERATIONS
 from tidelog.broker.store import paths
@@ -97,17 +98,19 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
     if not request.feature_updates:
         text = "Can not provide empty FeatureUpdates in the request."
         return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=text)
-    results = [
-        UpdateFeaturesResponse.UpdatableFeatureResult(
-            feature=update.feature,
-            error_code=ErrorCode.INVALID_UPDATE_VERSION,
-            error_message=f"Invalid update version {update.max_version_level} for feature {update.feature}. "
-            "Feature levels of this broker are fixed.",
-        )
-        for update in request.feature_updates
-    ]
-    first = results[0]
-    # From version 2 on there are no single results: the request fails with the first of them.
+    results = [_update(update.feature, update.max_version_level) for update in request.feature_updates]
+    # From version 2 on there are no single results: the request fails with the first that failed.
     if ctx.header.api_version >= 2:
+        first = next((result for result in results if result.error_code), results[0])
         return UpdateFeaturesResponse(error_code=first.error_code, error_message=first.error_message)
-    return UpdateFeaturesResponse(results=results)
+    return UpdateFeaturesResponse(error_message=None, results=results)
+
+
+def _update(feature: str, level: int) -> UpdateFeaturesResponse.UpdatableFeatureResult:
+    if FEATURES.get(feature) == level:
+        return UpdateFeaturesResponse.UpdatableFeatureResult(feature=feature, error_message=None)
+    return UpdateFeaturesResponse.UpdatableFeatureResult(
+        feature=feature,
+        error_code=ErrorCode.INVALID_UPDATE_VERSION,
+        error_message=f"Invalid update version {level} for feature {feature}. The levels of this broker are fixed.",
+    )

@@ -40,6 +40,16 @@ BROKER_CHAINS: dict[str, tuple[str, ...]] = {
 }
 
 
+#: Broker keys that are set while replicas move, and not shown otherwise.
+HIDDEN_BROKER_KEYS = frozenset(
+    {
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
+
+
 class Source(IntEnum):
     UNKNOWN = 0
     TOPIC = 1
@@ -91,6 +101,8 @@ def broker_entries(config: BrokerConfig, names: Collection[str] | None = None) -
     """A broker's configs: every key, with the value in force."""
     entries = []
     for key in _wanted(BROKER_KEYS, names):
+        if key.name in HIDDEN_BROKER_KEYS and not config.explicit(key):
+            continue
         synonyms = _chain(config, BROKER_CHAINS.get(key.name, (key.name,)), sensitive=key.sensitive)
         position = next((i for i, synonym in enumerate(synonyms) if synonym.name == key.name), len(synonyms))
         entries.append(_broker_entry(key, config[key], synonyms[position:]))
