@@ -239,7 +239,10 @@ cdef class BatchRun:
         codec = batch.attributes & CODEC_MASK
         if codec > 4:
             raise InvalidRecordError(f"the batch at byte {batch.position} has codec {codec}: expected 0 to 4")
-        plain = decompress(Codec(codec), self.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD), limit=limit)
+        try:
+            plain = decompress(Codec(codec), self.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD), limit=limit)
+        except CorruptRecordError as error:  # the checksum was right: sending it again will not help
+            raise InvalidRecordError(error.message) from None
         start = <const uint8_t*><const char*>(<bytes>plain)
         cdef const uint8_t* end = start + len(<bytes>plain)
         with nogil:
@@ -268,7 +271,8 @@ cdef class BatchRun:
 
     cdef int64_t stamp_c(self, Py_ssize_t first, Py_ssize_t stop, int64_t first_offset, int32_t leader_epoch,
                          int64_t log_append_time) except? -2:
-        """`log_append_time` -1: keep the producer's timestamps, but set right a largest one that is not theirs."""
+        """`log_append_time` -1: keep the producer's timestamps, but set right a largest one that is not theirs, and a
+        claim that they are the broker's."""
         cdef Batch* batch
         cdef uint8_t* p
         if self.source.readonly:
@@ -286,8 +290,9 @@ cdef class BatchRun:
             if log_append_time >= 0:
                 batch.attributes |= LOG_APPEND_TIME_BIT
                 batch.max_timestamp = log_append_time
-            elif (batch.walked and batch.found_max_timestamp != batch.max_timestamp
-                    and not batch.attributes & LOG_APPEND_TIME_BIT):
+            elif batch.walked and (batch.found_max_timestamp != batch.max_timestamp
+                                   or batch.attributes & LOG_APPEND_TIME_BIT):
+                batch.attributes &= ~LOG_APPEND_TIME_BIT
                 batch.max_timestamp = batch.found_max_timestamp
             else:
                 continue
@@ -491,4 +496,4 @@ cdef object batch_fault(BatchRun run, Py_ssize_t index, int fault, Walk* walk, b
 cdef object record_fault(Batch* batch, int fault, Walk* walk, Py_ssize_t position, str unpacked):
     text = (f"{fault_text(fault, walk.index, walk.expected, walk.found)} at{unpacked} byte {position} "
             f"of the batch at byte {batch.position}")
-    return InvalidRecordError(text, ErrorCode.INVALID_RECORD, [(walk.index, text)])
+    return InvalidRecordError(text)

@@ -2,7 +2,8 @@
 
     1  one magic 2 batch per partition (Produce v3 and later); older versions may send message sets
     2  checksums and structure                       → CORRUPT_MESSAGE or INVALID_RECORD
-    3  no LogAppendTime from clients, timestamps within message.timestamp.{before,after}.max.ms  → INVALID_TIMESTAMP
+    3  timestamps within message.timestamp.{before,after}.max.ms → INVALID_TIMESTAMP. A producer's claim that they are
+       the broker's (LogAppendTime) is cleared where the topic takes the producer's, and refused where it does not
     4  keys, where the topic is compacted            → INVALID_RECORD, with the index of every such record
     5  the topic's compression.type, if it is not `producer`: another codec is packed anew
     6  magic 0 and 1 become magic 2
@@ -136,10 +137,13 @@ def _refuse_zstd(run: BatchRun, request_version: int) -> None:
 
 
 def _inspect(batch: RecordBatch, rules: ProduceRules, earliest: int, latest: int) -> None:
-    if batch.header.attributes & TIMESTAMP_TYPE_BIT:
+    claims = bool(batch.header.attributes & TIMESTAMP_TYPE_BIT)
+    if claims and rules.timestamp_type == TimestampType.LOG_APPEND_TIME:
         raise _append_time_from_client()
     findings = _Findings()
     for index, record in enumerate(batch.records(limit=rules.max_unpacked_bytes)):
+        if claims and record.timestamp == NO_TIMESTAMP:
+            raise _append_time_from_client()
         _inspect_record(findings, index, record, rules, earliest, latest)
     findings.raise_if_any()
 

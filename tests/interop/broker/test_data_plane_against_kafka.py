@@ -340,9 +340,7 @@ def topic_rules() -> list[tuple[str, bytes]]:
 EXCEPTIONS: dict[str, str] = {
     "produce null": "Kafka fails inside and never answers; Tidelog answers as it does for no records",
     "produce codec 7": "Kafka fails inside (UNKNOWN_SERVER_ERROR); Tidelog says INVALID_RECORD",
-    "produce not really gzip": "Kafka fails inside (UNKNOWN_SERVER_ERROR); Tidelog says CORRUPT_MESSAGE",
-    "produce append time": "Kafka takes a batch that claims the broker's time and clears the claim; we refuse it",
-    "produce magic 3": "the code is the same; Kafka alone adds a text",
+    "produce not really gzip": "Kafka fails inside (UNKNOWN_SERVER_ERROR); Tidelog says INVALID_RECORD",
 }
 
 

@@ -191,7 +191,7 @@ def test_a_sound_checksum_over_malformed_records_is_invalid(what: str, codec: Co
     assert caught.value.code is ErrorCode.INVALID_RECORD
     if what not in ("length too long", "length negative", "too short"):
         assert what in str(caught.value)
-    assert caught.value.record_errors[0][0] in (0, 1)
+    assert caught.value.record_errors == []
     assert "batch at byte 0" in str(caught.value)
 
 

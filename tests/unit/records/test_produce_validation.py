@@ -74,11 +74,15 @@ def test_any_timestamp_will_do_when_the_broker_sets_its_own() -> None:
     validate_produce(batch([1, 2**60]), rules, now_ms=NOW)
 
 
-def test_clients_may_not_claim_log_append_time() -> None:
+def test_a_client_that_claims_log_append_time_is_refused_only_where_the_broker_sets_it() -> None:
     data = encode_batch([PlainRecord(0, 0, b"k", b"v", ())], attributes=TIMESTAMP_TYPE_BIT)
     with pytest.raises(InvalidRecordError, match="LogAppendTime") as caught:
-        validate_produce(data, DEFAULT, now_ms=NOW)
+        validate_produce(data, ProduceRules(timestamp_type=TimestampType.LOG_APPEND_TIME), now_ms=NOW)
     assert caught.value.code is ErrorCode.INVALID_TIMESTAMP
+    taken = bytearray(data)
+    validate_produce(taken, DEFAULT, now_ms=NOW).run.stamp(0, 0)
+    (entry,) = iter_batches(bytes(taken), check_crc=True)
+    assert entry.timestamp_type is TimestampType.CREATE_TIME
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
@@ -197,7 +201,7 @@ def test_a_wrong_checksum_inside_a_wrapper_is_found() -> None:
 def test_a_bomb_is_refused() -> None:
     builder = BatchBuilder(codec=Codec.ZSTD)
     builder.append(NOW, b"k", bytes(3_000_000))
-    with pytest.raises(CorruptRecordError, match="more than 1000000 bytes"):
+    with pytest.raises(InvalidRecordError, match="more than 1000000 bytes"):
         validate_produce(builder.build(), ProduceRules(max_unpacked_bytes=1_000_000), now_ms=NOW)
 
 

@@ -18,11 +18,12 @@ from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PROD
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.leaders import leader_hint
 from tidelog.broker.replication.partition import Partition
-from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError
+from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.verification import VerificationGuard
 from tidelog.protocol.messages import ProduceRequest, ProduceResponse
 from tidelog.records._batches import BatchRun
+from tidelog.records.attributes import MAGIC_V2
 from tidelog.records.validate import ValidatedRecords
 
 logger = logging.getLogger("tidelog.requests")
@@ -35,13 +36,17 @@ RecordError = ProduceResponse.BatchIndexAndErrorMessage
 PLAIN_ON_LOOP = 4 << 20
 PACKED_ON_LOOP = 8 << 10
 ADMIN_CLIENT_ID = "__admin_client"
+LOG_OVERHEAD = 12
+SMALLEST_MESSAGE = 14
 MAGIC_AT = 16
 ATTRIBUTES_AT = 21
 ONE_BATCH_SINCE = 3
-CODEC_MASK = 0x07
+CODEC_MASK, TRANSACTIONAL_BIT = 0x07, 0x10
 
 
 async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+    if request.transactional_id is None and _has_transactional(request):
+        return _refuse_all(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     response = ProduceResponse(responses=[])
     waiting: dict[TopicPartition, tuple[Partition, int]] = {}
     answers: dict[TopicPartition, PartitionResponse] = {}
@@ -49,7 +54,8 @@ async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceRespons
         by_id = ctx.header.api_version >= 13
         name = ctx.broker.metadata.topic_name(topic.topic_id) if by_id else topic.name
         answer = TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
-        response.responses.append(answer)
+        if topic.partition_data:
+            response.responses.append(answer)
         for part in topic.partition_data:
             tp = TopicPartition(name or "", part.index)
             try:
@@ -68,6 +74,27 @@ async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceRespons
         for tp, code in codes.items():
             if code:
                 answers[tp].error_code = code
+    return _finish(ctx, request, response, answers)
+
+
+def _has_transactional(request: ProduceRequest) -> bool:
+    return any(_is_transactional(part.records) for topic in request.topic_data for part in topic.partition_data)
+
+
+def _is_transactional(records: Any) -> bool:
+    if not records or len(records) <= ATTRIBUTES_AT + 1 or records[MAGIC_AT] != MAGIC_V2:
+        return False
+    return bool(records[ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT)
+
+
+def _refuse_all(ctx: RequestContext, request: ProduceRequest, code: ErrorCode) -> ProduceResponse | None:
+    """The same error for every partition."""
+    response = ProduceResponse(responses=[])
+    answers: dict[TopicPartition, PartitionResponse] = {}
+    for topic in request.topic_data:
+        parts = [PartitionResponse(index=part.index, error_code=code, base_offset=-1) for part in topic.partition_data]
+        response.responses.append(TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=parts))
+        answers.update({TopicPartition(topic.name, part.index): part for part in parts})
     return _finish(ctx, request, response, answers)
 
 
@@ -123,14 +150,22 @@ def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
 
 def _whole_batch(records: Any) -> int:
     """The size of the batch at the front, 0 if it is cut off or none."""
-    if len(records) <= MAGIC_AT:
+    if len(records) < LOG_OVERHEAD:
         return 0
-    size = 12 + int.from_bytes(records[8:12], "big", signed=True)
-    return size if MAGIC_AT < size <= len(records) else 0
+    size = int.from_bytes(records[8:LOG_OVERHEAD], "big", signed=True)
+    if size < SMALLEST_MESSAGE:
+        raise UnreadableRecords(f"Record size {size} is less than the minimum record overhead ({SMALLEST_MESSAGE})")
+    if len(records) > MAGIC_AT and records[MAGIC_AT] > MAGIC_V2:
+        raise UnreadableRecords(f"Invalid magic found in record: {records[MAGIC_AT]}")
+    return LOG_OVERHEAD + size if LOG_OVERHEAD + size <= len(records) else 0
 
 
 class MisshapenRecords(InvalidRecordError):
     """The records field itself is wrong: refused before anything is looked up, so that the answer names no offset."""
+
+
+class UnreadableRecords(CorruptRecordError):
+    """Not even the shape of a batch; the answer says in words what is wrong."""
 
 
 async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> ValidatedRecords:
@@ -154,11 +189,9 @@ async def _verify(
     header = run.header(0)
     if not header.is_transactional:
         return None
-    if request.transactional_id is None:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "a transactional batch came without a transactional id")
     guard = partition.log.start_verification(header.producer_id, header.base_sequence, header.producer_epoch)
     implicit = ctx.header.api_version >= IMPLICIT_ADD_PRODUCE_VERSION
-    if guard is None or not (implicit or partition.log.verify_transactions):
+    if guard is None or request.transactional_id is None or not (implicit or partition.log.verify_transactions):
         return guard
     code = await ctx.broker.coordinators.transaction.verify(
         request.transactional_id,
@@ -192,7 +225,7 @@ def _failure(ctx: RequestContext, tp: TopicPartition, error: KafkaError) -> Part
         if partition is None or isinstance(error, MisshapenRecords)
         else partition.log_start_for_error(error.code),
         record_errors=[RecordError(batch_index=index, batch_index_error_message=text) for index, text in record_errors],
-        error_message=error.message if record_errors else None,
+        error_message=error.message if record_errors or isinstance(error, UnreadableRecords) else None,
     )
 
 
