@@ -20,7 +20,7 @@ static inline void copy_bytes(uint8_t *to, const uint8_t *from, int32_t length, 
             *(Lane *)(to + done) = low;
             *(Lane *)(to + done + 16) = high;
         }
-    } else {
+    } else if (length > 0) {
         memcpy(to, from, (size_t)length);
     }
 }
