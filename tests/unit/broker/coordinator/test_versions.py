@@ -282,7 +282,7 @@ def test_delete(wire: Wire, version: int) -> None:
     commit(wire, "deleted", 7, 1)
     request = m.DeleteGroupsRequest(groups_names=["deleted", "unknown", ""])
     codes = [entry.error_code for entry in wire.call(ApiKey.DELETE_GROUPS, version, request).results]
-    assert codes == [0, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
+    assert codes == [0, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.GROUP_ID_NOT_FOUND]
     assert fetch(wire, "deleted", 7) == [(-1, "", 0), (-1, "", 0)]
 
 

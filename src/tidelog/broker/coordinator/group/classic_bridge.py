@@ -67,7 +67,18 @@ class ClassicBridge:
             )
             return Result(response=response)
         emitter = Emitter(self._state)
-        before = self._find(group, member_id, request, new, emitter)
+        return emitter.guard(lambda: self._rejoin(group, member_id, request, caller, subscription, emitter))
+
+    def _rejoin(
+        self,
+        group: ConsumerGroup,
+        member_id: str,
+        request: JoinGroupRequest,
+        caller: Caller,
+        subscription: ConsumerProtocolSubscription,
+        emitter: Emitter,
+    ) -> Result:
+        before = self._find(group, member_id, request, not request.member_id, emitter)
         after = replace(
             before,
             instance_id=request.group_instance_id,

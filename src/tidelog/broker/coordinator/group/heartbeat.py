@@ -64,8 +64,18 @@ class ConsumerHeartbeat:
         self._check(request, caller.api_version)
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return self._leave(request)
-        joining = request.member_epoch == 0
         emitter = Emitter(self._state)
+        return emitter.guard(lambda: self._stay(request, caller, visible, emitter))
+
+    def _stay(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        caller: Caller,
+        visible: Callable[[str], bool] | None,
+        emitter: Emitter,
+    ) -> Result:
+        """Join, or go on."""
+        joining = request.member_epoch == 0
         group = self._migration.consumer_group(request.group_id, emitter, create=joining)
         self._check_size(group, request)
         owned = None if request.topic_partitions is None else assignment_of(request.topic_partitions)
@@ -113,7 +123,7 @@ class ConsumerHeartbeat:
                 raise invalid("RebalanceTimeoutMs must be provided in first request.")
             if request.topic_partitions is None or len(request.topic_partitions):
                 raise invalid("TopicPartitions must be empty when (re-)joining.")
-            if not request.subscribed_topic_names and not request.subscribed_topic_regex:
+            if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
                 raise invalid(
                     "Either SubscribedTopicNames or SubscribedTopicRegex must be non-empty when (re-)joining."
                 )

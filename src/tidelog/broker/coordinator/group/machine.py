@@ -1,7 +1,9 @@
 """The group coordinator's machine: one per partition of __consumer_offsets.
 
 Entry points take a request message (already authorized, topic names resolved) and return a `Result`, or raise the
-KafkaError that the answer shall carry. Whether a group id is a classic or a consumer group decides who handles it.
+KafkaError that the answer shall carry. JoinGroup and SyncGroup may have to wait for other members: they answer by the
+`Reply` that they are given, or by their result, whichever knows first. Whether a group id is a classic or a consumer
+group decides who handles it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
 from tidelog.broker.coordinator.group.update import ConsumerUpdate
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
-from tidelog.broker.coordinator.result import NO_RESPONSE, Caller, Reply, Result
+from tidelog.broker.coordinator.result import Caller, Reply, Result
 from tidelog.broker.coordinator.timers import Timers
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -99,10 +101,7 @@ class GroupMachine:
         group = self.state.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
             if group.members:
-                result = self._bridge.join(group, request, caller)
-                response = result.response
-                result.response, result.on_commit = NO_RESPONSE, lambda: reply(response)
-                return result
+                return self._bridge.join(group, request, caller)
             return self._join_emptied(group, request, caller, reply)
         if group is None:
             if request.member_id:
@@ -125,10 +124,7 @@ class GroupMachine:
     def sync(self, request: SyncGroupRequest, reply: Reply) -> Result | None:
         group = self._known(request.group_id)
         if isinstance(group, ConsumerGroup):
-            result = self._bridge.sync(group, request)
-            response = result.response
-            result.response, result.on_commit = NO_RESPONSE, lambda: reply(response)
-            return result
+            return self._bridge.sync(group, request)
         return self._sync.sync(group, request, reply)
 
     def heartbeat(self, request: HeartbeatRequest) -> Result:

@@ -194,3 +194,12 @@ class Emitter:
 
     def result(self, response: Any = NO_RESPONSE) -> Result:
         return Result(self.records, response, replay=False)
+
+    def guard(self, step: Callable[[], Result]) -> Result:
+        """Run a handler. If it refuses after it has emitted records, they are true all the same and must be written."""
+        try:
+            return step()
+        except KafkaError as error:
+            if not self.records:
+                raise
+            return self.result(error)
