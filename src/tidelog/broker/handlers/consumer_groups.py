@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.groups import caller
 from tidelog.broker.handlers.operations import GROUP_OPERATIONS
-from tidelog.common.errors import KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -38,6 +38,8 @@ async def describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -
 
 
 async def _describe(ctx: RequestContext, group_id: str) -> Described:
+    if not group_id:
+        return Described(error_code=ErrorCode.INVALID_GROUP_ID, error_message=None)
     try:
         described: Described = await ctx.broker.coordinators.group.read(
             group_id, lambda machine: machine.describe_consumer(group_id)

@@ -26,7 +26,7 @@ async def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCo
     found = await _find(ctx, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        error_message=found.error_message,
+        error_message=found.error_message or ErrorCode(found.error_code).name,
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -40,7 +40,8 @@ async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
         if endpoint is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     except KafkaError as error:
-        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error.code, error_message=error.message)
+        message = "" if key_type == SHARE else error.message
+        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error.code, error_message=message)
     host, port = endpoint
     return Coordinator(key=key, node_id=node_id, host=host, port=port, error_message="")
 

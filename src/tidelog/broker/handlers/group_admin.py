@@ -51,7 +51,7 @@ async def _describe(ctx: RequestContext, group_id: str, version: int) -> Describ
 
 async def delete(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     results = []
-    for group_id in request.groups_names:
+    for group_id in dict.fromkeys(request.groups_names):
         code = ErrorCode.NONE
         try:
             await _delete(ctx, group_id)
@@ -62,6 +62,4 @@ async def delete(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGro
 
 
 async def _delete(ctx: RequestContext, group_id: str) -> None:
-    if not group_id:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     await ctx.broker.coordinators.group.write(group_id, lambda machine: machine.delete_group(group_id))

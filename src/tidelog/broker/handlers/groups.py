@@ -46,6 +46,8 @@ async def join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         response = JoinGroupResponse(
             member_id="" if full else request.member_id, error_code=error.code, protocol_name=None
         )
+    if response.error_code:
+        response.protocol_name = None
     if response.protocol_name is None and ctx.header.api_version < NULLABLE_PROTOCOL_VERSION:
         response.protocol_name = ""
     return response

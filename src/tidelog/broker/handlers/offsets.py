@@ -6,6 +6,7 @@ and fetch belongs to the days before __consumer_offsets: those offsets live in t
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from tidelog.broker.coordinator.group.commits import failed_commit
@@ -13,6 +14,7 @@ from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_COMM
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.groups import require_group
 from tidelog.broker.handlers.store_offsets import commit_to_store, fetch_from_store
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
@@ -53,6 +55,7 @@ async def commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCom
         response = await _commit(ctx, request, known, version)
     for topic, code in unknown:
         response.topics += failed_commit([topic], code).topics
+    response.topics = _merged(response.topics)
     return response
 
 
@@ -89,16 +92,44 @@ def _known_topics(
                 unknown.append((topic, ErrorCode.UNKNOWN_TOPIC_ID))
                 continue
             topic.name = name
-        if topic.name in metadata.topics:
-            known.append(topic)
-        else:
-            unknown.append((topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        there, missing = _known_partitions(ctx, topic)
+        if there is not None:
+            known.append(there)
+        if missing is not None:
+            unknown.append((missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     return known, unknown
 
 
+def _known_partitions(ctx: RequestContext, topic: Any) -> tuple[Any | None, Any | None]:
+    """A topic with those of its partitions that exist, and with those that do not; None in place of an empty one."""
+    count = ctx.broker.metadata.partition_count(topic.name) or 0
+    there = [entry for entry in topic.partitions if 0 <= entry.partition_index < count]
+    if len(there) == len(topic.partitions):
+        return topic if there else None, None
+    missing = copy.copy(topic)
+    missing.partitions = [entry for entry in topic.partitions if not 0 <= entry.partition_index < count]
+    topic.partitions = there
+    return topic if there else None, missing
+
+
+def _split(ctx: RequestContext, topics: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Topics that exist and those that do not, partition by partition."""
+    pairs = [_known_partitions(ctx, topic) for topic in topics]
+    return [there for there, _ in pairs if there is not None], [gone for _, gone in pairs if gone is not None]
+
+
+def _merged(topics: list[Any]) -> list[Any]:
+    """Answers with one entry per topic, however many the parts were."""
+    found: dict[tuple[str, bytes], Any] = {}
+    for topic in topics:
+        known = found.setdefault((topic.name, getattr(topic, "topic_id", ZERO_UUID)), topic)
+        if known is not topic:
+            known.partitions += topic.partitions
+    return list(found.values())
+
+
 async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
-    known = [topic for topic in request.topics if topic.name in ctx.broker.metadata.topics]
-    unknown = [topic for topic in request.topics if topic.name not in ctx.broker.metadata.topics]
+    known, unknown = _split(ctx, request.topics)
     response = TxnOffsetCommitResponse()
     if known:
         request.topics = known
@@ -110,6 +141,7 @@ async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitReq
         except KafkaError as error:
             response = _failed_transaction_commit(known, _transaction_commit_error(error.code, ctx.header.api_version))
     response.topics += _failed_transaction_commit(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION).topics
+    response.topics = _merged(response.topics)
     return response
 
 
@@ -275,10 +307,10 @@ def _answer_ids(ctx: RequestContext, answer: GroupAnswer, missing: list[Topic]) 
 
 
 async def delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
-    known = [topic for topic in request.topics if topic.name in ctx.broker.metadata.topics]
-    unknown = [topic for topic in request.topics if topic.name not in ctx.broker.metadata.topics]
+    known, unknown = _split(ctx, request.topics)
     request.topics = known
     try:
+        require_group(request.group_id)
         response: OffsetDeleteResponse = await ctx.broker.coordinators.group.write(
             request.group_id, lambda machine: machine.delete_offsets(request)
         )
@@ -296,4 +328,5 @@ async def delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDel
                 ],
             )
         )
+    response.topics = _merged(response.topics)
     return response

@@ -96,7 +96,7 @@ class GroupAdmin:
             client_id=member.client_id,
             client_host=member.client_host,
             subscribed_topic_names=list(member.topics),
-            subscribed_topic_regex=member.regex or None,
+            subscribed_topic_regex=member.regex,
             assignment=self._named(member.assigned),
             target_assignment=self._named(group.target_of(member.member_id)),
             member_type=0 if member.uses_classic else 1,
