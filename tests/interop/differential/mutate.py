@@ -91,7 +91,7 @@ def _odd(
     if field.struct:
         return
     for value in given if given is not None else _scalars(field.type, current):
-        if value != current:
+        if given is not None or value != current:
             yield _show(value), _constant(value)
 
 

@@ -18,7 +18,7 @@ UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 SHORT_UUID_TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
 DROPPED = frozenset({"throttle_time_ms"})
 TEXTS = frozenset({"error_message", "batch_index_error_message"})
-#: Field → family of names; the n-th name of a family that a broker shows becomes `family#n`.
+#: Field → family of names; what a broker shows first in its m-th answer as n-th new name becomes `family#m.n`.
 FAMILIES = {"producer_id": "producer", "session_id": "session", "transactional_producer_id": "producer"}
 MEMBERS = frozenset({"member_id", "leader"})
 
@@ -32,13 +32,14 @@ class Names:
         self.ids: dict[bytes, str] = {}
         self.own_ids = own_ids
         self._aliases: dict[tuple[str, object], str] = {}
-        self._counts: dict[str, int] = {}
+        self._answers = 0
+        self._new = 0
 
     def alias(self, family: str, value: object) -> str:
         key = (family, value)
         if key not in self._aliases:
-            self._counts[family] = self._counts.get(family, 0) + 1
-            self._aliases[key] = f"{family}#{self._counts[family]}"
+            self._new += 1
+            self._aliases[key] = f"{family}#{self._answers}.{self._new}"
         return self._aliases[key]
 
     def learn(self, tree: Any) -> None:
@@ -55,6 +56,8 @@ class Names:
 
     def normal(self, tree: Any) -> Any:
         """The tree of an answer with this broker's own names replaced."""
+        self._answers += 1
+        self._new = 0
         self.learn(tree)
         return self._value("", tree)
 

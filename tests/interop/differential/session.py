@@ -77,7 +77,7 @@ class Session:
         response: Any = None
         answer: Any
         if isinstance(found, Outcome):
-            answer = found.name
+            answer = self.names.normal(found.name)
         else:
             try:
                 response = decode_response(ApiKey(key), version, found)[1]
