@@ -122,8 +122,12 @@ def measure(make: Callable[[Path], Any], home: Path, partitions: int) -> dict[st
         wait_metadata(broker.address, "many", partitions)
         figures["restart"] = time.perf_counter() - started
         broker.stop()
+    except BaseException:
+        broker.kill()
+        raise
     finally:
-        getattr(broker, "close", broker.stop)()
+        if isinstance(broker, KafkaBroker):
+            broker.close()
     return figures
 
 
