@@ -7,11 +7,12 @@ dropped the pages and would report success; the error takes the log directory of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tidelog.log import partition_metadata
 from tidelog.log.home import Home
-from tidelog.log.names import DELETED, LEADER_EPOCH_FILE, snapshot_name
+from tidelog.log.names import LEADER_EPOCH_FILE, snapshot_name
 from tidelog.log.segment import Segment
 
 
@@ -30,15 +31,28 @@ class FlushJob:
     new_names: bool = False
 
     def run(self) -> None:
-        """Sync. Any thread, once."""
+        """Sync. Any thread, once. What the owner deletes meanwhile is left out; a renamed directory is followed."""
         for segment in self.segments:
-            try:
-                segment.flush()
-            except FileNotFoundError:
-                if segment.suffix != DELETED:
-                    raise
+            self._follow(segment.flush, segment)
         for offset in self.snapshots:
             self._sync_snapshot(offset)
+        if self.epochs is not None or self.new_names:
+            self._follow(self._sync_names)
+
+    def _follow(self, sync: Callable[[], None], segment: Segment | None = None) -> None:
+        while True:
+            path = self.home.path
+            try:
+                sync()
+                return
+            except FileNotFoundError:
+                if self.home.path != path:
+                    continue
+                if segment is None or not segment.removed:
+                    raise
+                return
+
+    def _sync_names(self) -> None:
         if self.epochs is not None:
             self.home.fs.write_atomic(self.home.file(LEADER_EPOCH_FILE), self.epochs)
         if self.new_names:
@@ -47,10 +61,10 @@ class FlushJob:
             self.home.fs.sync_dir(self.home.path.parent)  # the directory itself may be new
 
     def _sync_snapshot(self, offset: int) -> None:
-        path = self.home.file(snapshot_name(offset))
-        if not self.home.fs.exists(path):  # deleted with its segment
+        try:
+            file = self.home.fs.open(self.home.file(snapshot_name(offset)))
+        except FileNotFoundError:  # deleted with its segment, or its directory is on the way out
             return
-        file = self.home.fs.open(path)
         try:
             file.sync()
         finally:

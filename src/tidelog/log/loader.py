@@ -250,6 +250,5 @@ class LogLoader:
         """Take segments out of the log; newest first, so that a crash in between leaves no gap."""
         self._segments.remove(segments)
         for segment in reversed(segments):
-            segment.release()
-            segment.change_suffix("", DELETED)
+            segment.mark_deleted()
             self._dropped.append(segment)

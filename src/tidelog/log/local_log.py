@@ -138,6 +138,7 @@ class LocalLog:
             if active.size:
                 raise StorageError(f"{self.dir}: a segment with base offset {base_offset} exists and is not empty")
             self._segments.remove([active])  # empty, but its indexes have no room
+            active.removed = True
             active.delete()
         else:
             active.become_inactive()
@@ -155,8 +156,7 @@ class LocalLog:
         """Take segments out of the log and mark their files; they are removed after the delay."""
         self._segments.remove(segments)
         for segment in segments:
-            segment.release()
-            segment.change_suffix(segment.suffix, DELETED)
+            segment.mark_deleted()
             self._segment_gone(segment.base_offset)
         self._unlink_later(segments)
 

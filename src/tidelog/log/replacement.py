@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from tidelog.common.types import MAX_INT32
 from tidelog.log.config import LogConfig
 from tidelog.log.home import Home
-from tidelog.log.names import CLEANED, DELETED, SWAP
+from tidelog.log.names import CLEANED, SWAP
 from tidelog.log.segment import Segment
 
 
@@ -25,8 +25,7 @@ def swap_in(home: Home, new: Sequence[Segment], old: Sequence[Segment]) -> None:
         segment.change_suffix(CLEANED, SWAP)
     home.fs.sync_dir(home.path)
     for segment in old:
-        segment.release()
-        segment.change_suffix("", DELETED)
+        segment.mark_deleted()
     for segment in new:
         segment.change_suffix(SWAP, "")
     home.fs.sync_dir(home.path)

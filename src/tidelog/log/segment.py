@@ -21,7 +21,7 @@ from tidelog.log.config import LogConfig
 from tidelog.log.data_file import DataFile
 from tidelog.log.file_slice import FileSlice
 from tidelog.log.home import Home
-from tidelog.log.names import LOG, SEGMENT_KINDS, file_name
+from tidelog.log.names import DELETED, LOG, SEGMENT_KINDS, file_name
 from tidelog.log.txn_index import TxnIndex
 from tidelog.records._batches import BatchRun
 
@@ -53,7 +53,7 @@ class Segment:
 
     __slots__ = (
         "_first_timestamp", "_timestamps_known", "base_offset", "config", "created_ms", "data", "home", "indexes",
-        "jitter_ms", "offset_index", "time_index", "txn_index",
+        "jitter_ms", "offset_index", "removed", "time_index", "txn_index",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +80,8 @@ class Segment:
         #: The largest timestamp of the first batch, from which the age of the segment is counted; None: not read yet.
         self._first_timestamp: int | None = None
         self._timestamps_known = False
+        #: The segment is no longer part of the log; its files may go at any time.
+        self.removed = False
 
     @classmethod
     def create(
@@ -364,6 +366,12 @@ class Segment:
         self.data.suffix = self.txn_index.data.suffix = new
         self.offset_index.set_suffix(new)
         self.time_index.set_suffix(new)
+
+    def mark_deleted(self) -> None:
+        """The segment is out of the log: let go of its files and mark them, to be removed later."""
+        self.removed = True
+        self.release()
+        self.change_suffix(self.suffix, DELETED)
 
     def delete(self) -> None:
         """Remove the files. Slices of the data stay readable until they are released."""
