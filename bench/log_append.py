@@ -52,7 +52,7 @@ def open_log(directory: Path, files: FileBudget | None = None, **options: object
         fs=LOCAL_FS,
         clock=SYSTEM_CLOCK,
         rng=seeded_rng(1),
-        files=files or FileBudget(512),
+        files=FileBudget(512) if files is None else files,
         **options,  # type: ignore[arg-type] # the caller's own
     )
 
