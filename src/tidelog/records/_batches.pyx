@@ -24,7 +24,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport INT64_MAX, uint32_t
 from libc.string cimport memcpy
 
-from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError
+from tidelog.common.errors import CorruptRecordError, InvalidRecordError
 from tidelog.records._walk import fault_text
 from tidelog.records.attributes import BatchHeader, Codec
 from tidelog.records.compression import DEFAULT_LIMIT, decompress
@@ -239,10 +239,11 @@ cdef class BatchRun:
         codec = batch.attributes & CODEC_MASK
         if codec > 4:
             raise InvalidRecordError(f"the batch at byte {batch.position} has codec {codec}: expected 0 to 4")
+        packed = self.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD)
         try:
-            plain = decompress(Codec(codec), self.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD), limit=limit)
+            plain = decompress(Codec(codec), packed, limit=limit)
         except CorruptRecordError as error:  # the checksum was right: sending it again will not help
-            raise InvalidRecordError(error.message) from None
+            raise InvalidRecordError(f"{error.message} (batch at byte {batch.position})") from error
         start = <const uint8_t*><const char*>(<bytes>plain)
         cdef const uint8_t* end = start + len(<bytes>plain)
         with nogil:

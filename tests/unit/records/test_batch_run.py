@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from reference.records.batch_v2 import PlainRecord, encode_batch, parse_batch
-from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
+from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import CONTROL_BIT, TIMESTAMP_TYPE_BIT, Codec, TimestampType
 from tidelog.records.builder import BatchBuilder
@@ -335,8 +335,16 @@ def test_compressed_batches_are_counted_and_bounded() -> None:
     run = run_of(builder.build())
     assert run.compressed == 1
     run.check(limit=2_000_000)
-    with pytest.raises(KafkaError, match="more than 1000 bytes"):
+    with pytest.raises(InvalidRecordError, match="more than 1000 bytes"):
         run.check(limit=1000)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_a_sound_checksum_over_bytes_that_do_not_unpack_is_invalid(codec: Codec) -> None:
+    run = run_of(encode_batch([], payload=b"no such data", attributes=codec, count=1, last_offset_delta=0))
+    with pytest.raises(InvalidRecordError, match=f"no {codec.label} data") as caught:
+        run.check()
+    assert not caught.value.retriable
 
 
 def test_release_lets_the_buffer_grow_again() -> None:
