@@ -16,7 +16,6 @@ from tidelog.common.properties import parse_properties
 
 pytestmark = pytest.mark.java
 SETTINGS = {
-    "node.id": "1",
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "2",
 }
@@ -38,6 +37,13 @@ def write_ours(server: TidelogServer) -> None:
     producer.send_offsets_to_transaction([TopicPartition("events", 1, 4)], member.consumer_group_metadata(), 20)
     producer.commit_transaction(20)
     member.close()
+
+
+def as_zookeeper_broker(data: Path) -> None:
+    """A broker of a ZooKeeper cluster knows version 0 of meta.properties only: the operator's one step."""
+    path = data / "meta.properties"
+    cluster_id = parse_properties(path.read_text())["cluster.id"]
+    path.write_text(f"version=0\nbroker.id=1\ncluster.id={cluster_id}\n")
 
 
 def lay_znodes(address: str, data: Path) -> None:
@@ -70,12 +76,13 @@ def lay_znodes(address: str, data: Path) -> None:
 
 
 def test_kafka_goes_on_where_we_stopped(tmp_path: Path) -> None:
-    with TidelogServer(tmp_path / "ours", properties=SETTINGS) as server:
+    with TidelogServer(tmp_path / "ours", properties={**SETTINGS, "node.id": "1"}) as server:
         write_ours(server)
         server.stop()
     kafka = KafkaBroker(KAFKA_3, tmp_path / "kafka", mode="zookeeper", data=server.data, properties=SETTINGS)
     try:
         kafka.start_zookeeper()
+        as_zookeeper_broker(server.data)
         lay_znodes(f"127.0.0.1:{kafka.zookeeper_port}", server.data)
         kafka.start()
         member = Consumer({"bootstrap.servers": kafka.address, "group.id": "group"})

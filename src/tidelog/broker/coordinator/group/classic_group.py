@@ -24,6 +24,24 @@ class ClassicGroup:
     """Not thread-safe; owned by its shard."""
 
     type = "classic"
+    __slots__ = (
+        "_awaiting_join",
+        "_protocol_support",
+        "_subscribed",
+        "generation",
+        "group_id",
+        "leader",
+        "members",
+        "new_member_added",
+        "pending_join",
+        "pending_sync",
+        "previous_state",
+        "protocol_name",
+        "protocol_type",
+        "state",
+        "state_since_ms",
+        "static",
+    )
 
     def __init__(self, group_id: str, now_ms: int, generation: int = 0) -> None:
         self.group_id = group_id

@@ -10,7 +10,6 @@ A heartbeat runs through the same steps whatever it brings; each writes records 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -54,26 +53,14 @@ class ConsumerHeartbeat:
         self._config = config
         self._rng = rng
 
-    def handle(
-        self,
-        request: ConsumerGroupHeartbeatRequest,
-        caller: Caller,
-        visible: Callable[[str], bool] | None = None,
-    ) -> Result:
-        """`visible` says which topics the member may see; its regular expressions match no others."""
+    def handle(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Result:
         self._check(request, caller.api_version)
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return self._leave(request)
         emitter = Emitter(self._state)
-        return emitter.guard(lambda: self._stay(request, caller, visible, emitter))
+        return emitter.guard(lambda: self._stay(request, caller, emitter))
 
-    def _stay(
-        self,
-        request: ConsumerGroupHeartbeatRequest,
-        caller: Caller,
-        visible: Callable[[str], bool] | None,
-        emitter: Emitter,
-    ) -> Result:
+    def _stay(self, request: ConsumerGroupHeartbeatRequest, caller: Caller, emitter: Emitter) -> Result:
         """Join, or go on."""
         joining = request.member_epoch == 0
         group = self._migration.consumer_group(request.group_id, emitter, create=joining)
@@ -82,7 +69,7 @@ class ConsumerHeartbeat:
         member_id = request.member_id or uuid_to_text(random_uuid(self._rng))
         before = self._find(group, member_id, request, owned, emitter)
         after = _changed(before, request, caller)
-        subscription_changed = self._update.subscribe(group, before, after, emitter, visible)
+        subscription_changed = self._update.subscribe(group, before, after, emitter)
         self._update.target(group, emitter)
         member = self._update.reconcile(group, member_id, owned, subscription_changed, emitter)
         self._sessions.keep_alive(group, member)

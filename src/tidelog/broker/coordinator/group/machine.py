@@ -8,7 +8,7 @@ group decides who handles it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.admin import GroupAdmin
@@ -23,7 +23,7 @@ from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.group.heartbeat import ConsumerHeartbeat
 from tidelog.broker.coordinator.group.migration import Migration
 from tidelog.broker.coordinator.group.session import ConsumerSessions
-from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.state import Emitter, GroupState
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
 from tidelog.broker.coordinator.group.update import ConsumerUpdate
 from tidelog.broker.coordinator.metadata import MetadataView
@@ -115,11 +115,15 @@ class GroupMachine:
         """A classic member joins what was a consumer group: without members, the group just changes its kind."""
         if request.member_id:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        records = list(group.tombstones())
-        for record in records:
-            self.state.replay(record)
-        more = self._join.join(self.state.classic(request.group_id), request, caller, reply)
-        return Result([*records, *(more.records if more else ())], replay=False)
+        emitter = Emitter(self.state)
+        emitter.emit_all(group.tombstones())
+
+        def join() -> Result:
+            more = self._join.join(self.state.classic(request.group_id), request, caller, reply)
+            emitter.records += more.records if more else ()
+            return emitter.result()
+
+        return emitter.guard(join)
 
     def sync(self, request: SyncGroupRequest, reply: Reply) -> Result | None:
         group = self._known(request.group_id)
@@ -147,15 +151,10 @@ class GroupMachine:
 
     # -- consumer protocol -----------------------------------------------------------------------------------------
 
-    def consumer_heartbeat(
-        self,
-        request: ConsumerGroupHeartbeatRequest,
-        caller: Caller,
-        visible: Callable[[str], bool] | None = None,
-    ) -> Result:
+    def consumer_heartbeat(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Result:
         if not self._config.consumer_enabled:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        return self._heartbeat.handle(request, caller, visible)
+        return self._heartbeat.handle(request, caller)
 
     # -- offsets ---------------------------------------------------------------------------------------------------
 

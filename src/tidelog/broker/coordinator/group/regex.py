@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import re2
 
@@ -28,11 +28,7 @@ def compile_regex(pattern: str) -> re2._Regexp:
         ) from error
 
 
-def matching_topics(
-    pattern: str, topics: Iterable[str], visible: Callable[[str], bool] | None = None
-) -> frozenset[str]:
-    """The topics whose whole name matches, less those that the member may not see."""
+def matching_topics(pattern: str, topics: Iterable[str]) -> frozenset[str]:
+    """The topics whose whole name matches."""
     regex = compile_regex(pattern)
-    return frozenset(
-        topic for topic in topics if regex.fullmatch(topic) is not None and (visible is None or visible(topic))
-    )
+    return frozenset(topic for topic in topics if regex.fullmatch(topic) is not None)

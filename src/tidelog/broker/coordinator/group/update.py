@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tidelog.broker.coordinator.config import GroupConfig
@@ -31,7 +31,6 @@ class ConsumerUpdate:
         before: ConsumerMember,
         after: ConsumerMember,
         emitter: Emitter,
-        visible: Callable[[str], bool] | None = None,
     ) -> bool:
         """Record the member and bump the group's epoch if who gets what may change; True: other topics are wanted."""
         default = self._config.consumer_assignors[0]
@@ -42,12 +41,12 @@ class ConsumerUpdate:
         changed = before.topics != after.topics or regex_changed
         if regex_changed and before.regex and not group.subscribed_regexes()[before.regex]:
             emitter.emit(group.regex_record(before.regex, None))
-        resolved = self._resolve(group, emitter, visible)
+        resolved = self._resolve(group, emitter)
         bump = changed or resolved or assignor != group.preferred_assignor(default)
         self.refresh(group, emitter, bump=bump)
         return changed
 
-    def _resolve(self, group: ConsumerGroup, emitter: Emitter, visible: Callable[[str], bool] | None) -> bool:
+    def _resolve(self, group: ConsumerGroup, emitter: Emitter) -> bool:
         """Resolve what is new, or all when the topics changed or the last time is long ago; True: topics differ."""
         wanted = group.subscribed_regexes()
         if not wanted:
@@ -61,7 +60,7 @@ class ConsumerUpdate:
             present = group.regexes.get(regex)
             if present is not None and not stale:
                 continue
-            topics = matching_topics(regex, self._view.topic_names(), visible)
+            topics = matching_topics(regex, self._view.topic_names())
             if present is None or present.topics != topics:
                 changed = True
                 emitter.emit(group.regex_record(regex, ResolvedRegex(topics, self._view.version, now)))
