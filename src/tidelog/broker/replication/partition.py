@@ -180,7 +180,7 @@ class Partition:
     @property
     def alone(self) -> bool:
         """Whether this broker is the whole ISR: what it has written is committed."""
-        return self._alone
+        return self._alone and self.pending_isr is None
 
     @property
     def min_isr(self) -> int:
@@ -234,7 +234,7 @@ class Partition:
         except StorageError as error:
             self.on_disk_failure(self, error)
             raise
-        if self._alone:
+        if self._alone and self.pending_isr is None:
             self.log.advance_high_watermark(self.log.log_end_offset)
         else:
             self.advance_high_watermark()

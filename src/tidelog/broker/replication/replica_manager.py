@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
 from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.purgatory.timing_wheel import TimerEntry
 from tidelog.broker.replication.fetch_sessions import FetchSessionCache
+from tidelog.broker.replication.isr_changes import IsrChanges
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import DelayedProduce
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
@@ -46,6 +48,8 @@ class ReplicaManager:
         self._offline: set[TopicPartition] = set()
         self._leadership: list[LeadershipCallback] = []
         self._changes: list[Callable[[], None]] = []
+        self._isr_changes = IsrChanges(lambda: broker.controller.alter_isr, self._on_isr_changed)
+        self._next_look: TimerEntry | None = None
         broker.log_manager.on_dir_failure(self._on_dir_failure)
 
     # -- looking up --------------------------------------------------------------------------------------------------
@@ -116,6 +120,8 @@ class ReplicaManager:
             self._topics.setdefault(tp.topic, {})[tp.partition] = partition
             self._names[state.topic_id] = tp.topic
             self._offline.discard(tp)
+        if len(state.replicas) > 1 and self._next_look is None:
+            self._look_for_laggards()
         if partition.become(state):
             self._tell_leadership(tp, state.leader_epoch if partition.is_leader else None)
         self.on_moved(partition)
@@ -180,6 +186,9 @@ class ReplicaManager:
 
     def shutdown(self) -> None:
         """Lead nothing any more; the logs belong to the log manager."""
+        self._isr_changes.stop()
+        if self._next_look is not None:
+            self._next_look.cancel()
         for tp in list(self._partitions):
             self._forget(tp)
             self._wake(tp)
@@ -233,11 +242,22 @@ class ReplicaManager:
     def on_follower_fetch(self, partition: Partition, node: int, offset: int, log_start_offset: int) -> bool:
         """A follower has everything before `offset`; whether the high watermark moved by that."""
         moved = partition.on_follower_fetch(node, offset, log_start_offset, self._clock.monotonic())
+        self._isr_changes.on_fetch(partition, node)
         if moved:
             self.on_moved(partition)
         elif self._broker.purgatories.delete_records:
             self._broker.purgatories.delete_records.check(partition.tp)
         return moved
+
+    def _look_for_laggards(self) -> None:
+        """Every half of replica.lag.time.max.ms, from the first partition with followers on."""
+        lag = self._broker.config[keys.REPLICA_LAG_TIME_MAX_MS] / 1000
+        self._isr_changes.shrink(self._partitions.values(), self._clock.monotonic(), lag)
+        self._next_look = self._broker.purgatories.timer.call_later(lag / 2, self._look_for_laggards)
+
+    def _on_isr_changed(self, partition: Partition) -> None:
+        self._changed()
+        self.on_moved(partition)
 
     # -- for the broker's own writers and readers --------------------------------------------------------------------
 
