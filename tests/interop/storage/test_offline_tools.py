@@ -89,6 +89,12 @@ def test_all_tools(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {row["key"]["transactional_id"] for row in states} == {"tx"}
     assert {"CompleteCommit", "CompleteAbort"} <= {row["value"]["transaction_status"] for row in states if row["value"]}
 
+    metadata = tidelog(capsys, "dump", data / "__cluster_metadata-0", "-r")
+    topics = [
+        row["decoded"]["value"]["name"] for row in metadata if row.get("decoded", {}).get("type") == "TopicRecord"
+    ]
+    assert "accounts" in topics
+
     before = {path.name: path.read_bytes() for path in accounts.glob("*.txnindex")}
     tidelog(capsys, "reindex", accounts)
     assert {path.name: path.read_bytes() for path in accounts.glob("*.txnindex")} == before
