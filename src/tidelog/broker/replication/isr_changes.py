@@ -81,5 +81,6 @@ class IsrChanges:
                 partition.become(state)
         finally:
             partition.pending_isr = None
-            partition.advance_high_watermark()
+            if partition.is_leader:
+                partition.advance_high_watermark()
             self._on_changed(partition)
