@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidelog.broker.controller.names import is_valid_topic_name
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
@@ -25,6 +26,9 @@ def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribePr
 
 
 def _answer(ctx: RequestContext, tp: TopicPartition) -> Answer:
+    if not is_valid_topic_name(tp.topic):
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        return Answer(partition_index=tp.partition, error_code=code, error_message=code.text, active_producers=[])
     partition = ctx.broker.replicas.leader_or_error(tp)
     if isinstance(partition, ErrorCode):
         known = tp.topic in ctx.broker.metadata.topics

@@ -54,8 +54,7 @@ async def commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCom
     else:
         response = await _commit(ctx, request, known, version)
     for topic, code in unknown:
-        response.topics += failed_commit([topic], code).topics
-    response.topics = _merged(response.topics)
+        _add_failures(response, failed_commit([topic], code).topics)
     return response
 
 
@@ -118,14 +117,15 @@ def _split(ctx: RequestContext, topics: list[Any]) -> tuple[list[Any], list[Any]
     return [there for there, _ in pairs if there is not None], [gone for _, gone in pairs if gone is not None]
 
 
-def _merged(topics: list[Any]) -> list[Any]:
-    """Answers with one entry per topic, however many the parts were."""
-    found: dict[tuple[str, bytes], Any] = {}
+def _add_failures(response: Any, topics: list[Any]) -> None:
+    """Put the answers of what does not exist beside those of the coordinator, one entry per topic."""
     for topic in topics:
-        known = found.setdefault((topic.name, getattr(topic, "topic_id", ZERO_UUID)), topic)
-        if known is not topic:
-            known.partitions += topic.partitions
-    return list(found.values())
+        name, topic_id = topic.name, getattr(topic, "topic_id", ZERO_UUID)
+        known = (t for t in response.topics if t.name == name and getattr(t, "topic_id", ZERO_UUID) == topic_id)
+        if (there := next(known, None)) is not None:
+            there.partitions += topic.partitions
+        else:
+            response.topics.append(topic)
 
 
 async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
@@ -134,14 +134,16 @@ async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitReq
     if known:
         request.topics = known
         try:
+            require_group(request.group_id)
+            if not request.transactional_id and ctx.header.api_version < IMPLICIT_ADD_COMMIT_VERSION:
+                raise KafkaError(ErrorCode.INVALID_REQUEST)
             await _verify_transaction(ctx, request)
             response = await ctx.broker.coordinators.group.write(
                 request.group_id, lambda machine: machine.commit_in_transaction(request)
             )
         except KafkaError as error:
             response = _failed_transaction_commit(known, _transaction_commit_error(error.code, ctx.header.api_version))
-    response.topics += _failed_transaction_commit(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION).topics
-    response.topics = _merged(response.topics)
+    _add_failures(response, _failed_transaction_commit(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION).topics)
     return response
 
 
@@ -316,17 +318,17 @@ async def delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDel
         )
     except KafkaError as error:
         return OffsetDeleteResponse(error_code=error.code)
-    for topic in unknown:
-        response.topics.append(
-            OffsetDeleteResponse.OffsetDeleteResponseTopic(
-                name=topic.name,
-                partitions=[
-                    OffsetDeleteResponse.OffsetDeleteResponsePartition(
-                        partition_index=entry.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                    )
-                    for entry in topic.partitions
-                ],
-            )
+    failures = [
+        OffsetDeleteResponse.OffsetDeleteResponseTopic(
+            name=topic.name,
+            partitions=[
+                OffsetDeleteResponse.OffsetDeleteResponsePartition(
+                    partition_index=entry.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                )
+                for entry in topic.partitions
+            ],
         )
-    response.topics = _merged(response.topics)
+        for topic in unknown
+    ]
+    _add_failures(response, failures)
     return response

@@ -164,6 +164,10 @@ class MisshapenRecords(InvalidRecordError):
     """The records field itself is wrong: refused before anything is looked up, so that the answer names no offset."""
 
 
+class UnverifiedError(KafkaError):
+    """The write's transaction is not what its coordinator knows; refused before the log is asked."""
+
+
 class UnreadableRecords(CorruptRecordError):
     """Not even the shape of a batch; the answer says in words what is wrong."""
 
@@ -201,7 +205,7 @@ async def _verify(
         produce_version=ctx.header.api_version,
     )
     if code:
-        raise KafkaError(code)
+        raise UnverifiedError(code)
     return guard
 
 
@@ -222,11 +226,17 @@ def _failure(ctx: RequestContext, tp: TopicPartition, error: KafkaError) -> Part
         base_offset=-1,
         log_append_time_ms=-1,
         log_start_offset=-1
-        if partition is None or isinstance(error, MisshapenRecords)
+        if partition is None or isinstance(error, (MisshapenRecords, UnverifiedError))
         else partition.log_start_for_error(error.code),
         record_errors=[RecordError(batch_index=index, batch_index_error_message=text) for index, text in record_errors],
-        error_message=error.message if record_errors or isinstance(error, UnreadableRecords) else None,
+        error_message=error.message if record_errors or _says_why(error) else None,
     )
+
+
+def _says_why(error: KafkaError) -> bool:
+    """Whether the answer holds the error in words, too."""
+    unverified = isinstance(error, UnverifiedError) and error.code is ErrorCode.INVALID_TXN_STATE
+    return unverified or isinstance(error, UnreadableRecords)
 
 
 def _finish(

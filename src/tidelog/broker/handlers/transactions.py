@@ -10,7 +10,13 @@ from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.init_producer_id import fenced_code
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
+from tidelog.common.types import (
+    GROUP_METADATA_TOPIC,
+    INTERNAL_TOPICS,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    TopicPartition,
+)
 from tidelog.protocol.messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -42,7 +48,8 @@ async def add_partitions(ctx: RequestContext, request: AddPartitionsToTxnRequest
         producer = ProducerIdentity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
         codes = await _add(ctx, request.v3_and_below_transactional_id, producer, request.v3_and_below_topics, 0)
         codes = {tp: fenced_code(code, version >= FENCED_VERSION) for tp, code in codes.items()}
-        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_results(codes))
+        results_by_topic = _results(request.v3_and_below_topics, codes)
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results_by_topic)
     results = []
     for transaction in request.transactions:
         producer = ProducerIdentity(transaction.producer_id, transaction.producer_epoch)
@@ -52,7 +59,7 @@ async def add_partitions(ctx: RequestContext, request: AddPartitionsToTxnRequest
             codes = await _add(ctx, transaction.transactional_id, producer, transaction.topics, EPOCH_BUMP_VERSION)
         results.append(
             AddPartitionsToTxnResponse.AddPartitionsToTxnResult(
-                transactional_id=transaction.transactional_id, topic_results=_results(codes)
+                transactional_id=transaction.transactional_id, topic_results=_results(transaction.topics, codes)
             )
         )
     return AddPartitionsToTxnResponse(results_by_transaction=results)
@@ -65,14 +72,11 @@ def _partitions(topics: Iterable[Any]) -> list[TopicPartition]:
 async def _add(
     ctx: RequestContext, transactional_id: str, producer: ProducerIdentity, topics: Iterable[Any], version: int
 ) -> dict[TopicPartition, ErrorCode]:
-    """All or none: if one partition does not exist, the others are not attempted."""
+    """All or none: if one partition does not exist or is not for clients, the others are not attempted."""
     partitions = _partitions(topics)
-    missing = {tp for tp in partitions if ctx.broker.metadata.partition(tp) is None}
-    if missing:
-        return {
-            tp: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if tp in missing else ErrorCode.OPERATION_NOT_ATTEMPTED
-            for tp in partitions
-        }
+    refused = {tp: code for tp in partitions if (code := _refusal(ctx, tp))}
+    if refused:
+        return {tp: refused.get(tp, ErrorCode.OPERATION_NOT_ATTEMPTED) for tp in partitions}
     try:
         await ctx.broker.coordinators.transaction.add_partitions(
             transactional_id, producer, partitions, version=version
@@ -80,6 +84,12 @@ async def _add(
     except KafkaError as error:
         return dict.fromkeys(partitions, error.code)
     return dict.fromkeys(partitions, ErrorCode.NONE)
+
+
+def _refusal(ctx: RequestContext, tp: TopicPartition) -> ErrorCode:
+    if tp.topic in INTERNAL_TOPICS and ctx.header.api_version < BROKER_VERSION:
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NONE if ctx.broker.metadata.partition(tp) is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def _verify(
@@ -92,11 +102,19 @@ async def _verify(
         return dict.fromkeys(partitions, error.code)
 
 
-def _results(codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
-    topics: dict[str, list[PartitionResult]] = {}
-    for tp, code in codes.items():
-        topics.setdefault(tp.topic, []).append(PartitionResult(partition_index=tp.partition, partition_error_code=code))
-    return [TopicResult(name=name, results_by_partition=results) for name, results in topics.items()]
+def _results(topics: Iterable[Any], codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
+    return [
+        TopicResult(
+            name=topic.name,
+            results_by_partition=[
+                PartitionResult(
+                    partition_index=partition, partition_error_code=codes[TopicPartition(topic.name, partition)]
+                )
+                for partition in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]
 
 
 # -- AddOffsetsToTxn, EndTxn ---------------------------------------------------------------------------------------
@@ -140,6 +158,8 @@ async def write_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) ->
         partitions = [
             TopicPartition(topic.name, partition) for topic in marker.topics for partition in topic.partition_indexes
         ]
+        if not partitions:
+            continue
         job = MarkerJob(
             "",
             marker.producer_id,
@@ -149,7 +169,10 @@ async def write_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) ->
             marker.coordinator_epoch,
             getattr(marker, "transaction_version", 0),
         )
-        codes = await ctx.broker.coordinators.markers.write_all(job, partitions)
+        if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH:
+            codes = dict.fromkeys(partitions, ErrorCode.UNKNOWN_SERVER_ERROR)
+        else:
+            codes = await ctx.broker.coordinators.markers.write_all(job, partitions)
         results.append(
             WriteTxnMarkersResponse.WritableTxnMarkerResult(
                 producer_id=marker.producer_id,

@@ -19,7 +19,7 @@ from tidelog.broker.replication.isr_changes import IsrChanges
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import DelayedProduce
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
-from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.common.types import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
 from tidelog.log.log_dir import LogDir
@@ -51,6 +51,7 @@ class ReplicaManager:
         self._isr_changes = IsrChanges(lambda: broker.controller.alter_isr, self._on_isr_changed)
         self._next_look: TimerEntry | None = None
         broker.log_manager.on_dir_failure(self._on_dir_failure)
+        broker.config.on_change(self._on_config)
 
     # -- looking up --------------------------------------------------------------------------------------------------
 
@@ -116,6 +117,7 @@ class ReplicaManager:
             if log is None:
                 log = manager.create(tp, self._broker.configs.log_config(tp.topic), state.topic_id)
             partition = Partition(tp, state.topic_id, log, self.node_id, self._clock, self._on_disk_failure)
+            self._set_verification(partition)
             self._partitions[tp] = partition
             self._topics.setdefault(tp.topic, {})[tp.partition] = partition
             self._names[state.topic_id] = tp.topic
@@ -125,6 +127,16 @@ class ReplicaManager:
         if partition.become(state):
             self._tell_leadership(tp, state.leader_epoch if partition.is_leader else None)
         self.on_moved(partition)
+
+    def _set_verification(self, partition: Partition) -> None:
+        """Whether a client's transactional writes are verified; the coordinators verify those to their own topics."""
+        wanted = self._broker.config[keys.TRANSACTION_PARTITION_VERIFICATION_ENABLE]
+        partition.log.verify_transactions = wanted and partition.tp.topic not in INTERNAL_TOPICS
+
+    def _on_config(self, names: frozenset[str]) -> None:
+        if keys.TRANSACTION_PARTITION_VERIFICATION_ENABLE.name in names:
+            for partition in self._partitions.values():
+                self._set_verification(partition)
 
     def stop_replicas(self, tps: Iterable[TopicPartition], *, delete: bool) -> dict[TopicPartition, ErrorCode]:
         """Host these partitions no more; `delete` also gives up their logs."""
