@@ -12,6 +12,8 @@ import re
 import time
 from typing import Any
 
+from tidelog.records.batch import iter_batches
+
 DAY_MS = 86_400_000
 ZERO = bytes(16)
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -70,12 +72,14 @@ class Names:
             return value
         if isinstance(value, int):
             return self._number(field, value)
+        if field == "records" and value is not None:
+            return self._records(bytes(value))
         if isinstance(value, (bytes, memoryview)):
             return self._bytes(bytes(value))
         return self._text(field, value) if isinstance(value, str) else value
 
     def _number(self, field: str, value: int) -> object:
-        if field in FAMILIES and value > 0:
+        if field in FAMILIES and value >= (field != "producer_id"):
             return self.alias(FAMILIES[field], value)
         if field == "port" and value == self.port:
             return "PORT"
@@ -89,6 +93,26 @@ class Names:
         if len(value) == 16 and value != ZERO and value not in self.own_ids:
             return self.ids.get(value) or self.alias("uuid", value)
         return value
+
+    def _records(self, data: bytes) -> object:
+        """Batches as they lie there; where a producer id is in them, with its alias and without the checksum."""
+        out: list[object] = []
+        for found in iter_batches(data):
+            raw = bytes(found.raw)
+            if found.producer_id >= 0:
+                fields = (
+                    found.magic,
+                    found.base_offset,
+                    found.last_offset,
+                    found.leader_epoch,
+                    found.header.attributes,
+                )
+                producer = (self.alias("producer", found.producer_id), found.producer_epoch, found.base_sequence)
+                records = [(record.offset, record.key, record.value, record.headers) for record in found.records()]
+                out.append(repr((*fields, *producer, records)))
+            else:
+                out.append(raw)
+        return out
 
     def _text(self, field: str, value: str) -> object:
         if field in TEXTS:

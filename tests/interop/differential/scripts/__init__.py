@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from interop.differential.scripts import cluster, configs, data, groups, offsets, topics
+from interop.differential.scripts import cluster, configs, data, generated, groups, offsets, topics, transactions
 from interop.differential.session import Session
 
 SCRIPTS: dict[str, Callable[[Session], None]] = {
@@ -41,4 +41,15 @@ SCRIPTS: dict[str, Callable[[Session], None]] = {
     "offset-delete": offsets.delete,
     "consumer-group-heartbeat": groups.consumer_heartbeat,
     "consumer-group-describe": groups.consumer_describe,
+    "init-producer-id": transactions.init_producer_id,
+    "add-partitions-to-txn": transactions.add_partitions,
+    "add-offsets-to-txn": transactions.add_offsets,
+    "txn-offset-commit": transactions.txn_offset_commit,
+    "end-txn": transactions.end,
+    "transactional-produce": transactions.transactional_produce,
+    "transactions": transactions.admin,
+    "write-txn-markers": transactions.write_markers,
+    "random-messages": generated.random_messages,
+    "malformed": generated.malformed,
+    "unknown-apis": generated.unknown_apis,
 }
