@@ -63,7 +63,7 @@ class Job:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[TidelogServer]:
+def own_server(tmp_path: Path) -> Iterator[TidelogServer]:
     with TidelogServer(tmp_path / "broker") as running:
         yield running
 
@@ -93,16 +93,16 @@ def copy_with_kills(lab: Lab, server: TidelogServer, home: Path, rng: random.Ran
 
 
 @pytest.mark.timeout(300)
-def test_kill_the_driver_and_the_broker(lab: Lab, server: TidelogServer, tmp_path: Path) -> None:
-    copy_with_kills(lab, server, tmp_path, random.Random(os.getpid()), ["driver", "broker"])
+def test_kill_the_driver_and_the_broker(lab: Lab, own_server: TidelogServer, tmp_path: Path) -> None:
+    copy_with_kills(lab, own_server, tmp_path, random.Random(os.getpid()), ["driver", "broker"])
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(8))
-def test_many_kills(lab: Lab, server: TidelogServer, tmp_path: Path, seed: int) -> None:
+def test_many_kills(lab: Lab, own_server: TidelogServer, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    copy_with_kills(lab, server, tmp_path, rng, [rng.choice(["driver", "broker"]) for _ in range(4)])
+    copy_with_kills(lab, own_server, tmp_path, rng, [rng.choice(["driver", "broker"]) for _ in range(4)])
 
 
 @pytest.mark.timeout(240)

@@ -1,0 +1,242 @@
+"""Fetch and produce engines against a fake cluster: retries, moved leaders, lost sessions, transactions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from support.fake_cluster import TOPIC, FakeCluster
+from tidelog.client.cluster_client import ClusterClient, CoordinatorType
+from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
+from tidelog.client.offsets import beginning_offsets, end_offsets
+from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.transactions import init_producer_id
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.hashing import partition_for_key
+from tidelog.common.types import TopicPartition as TP
+from tidelog.protocol.api import ApiKey
+from tidelog.records.arrow import batches_to_arrow
+
+FAST = {"retry.backoff.ms": "1", "retry.backoff.max.ms": "5", "request.timeout.ms": "2000"}
+
+
+def run(scenario: Callable[[FakeCluster, ClusterClient], Awaitable[None]], partitions: int = 1, **more: str) -> None:
+    async def main() -> None:
+        async with FakeCluster(partitions) as broker:
+            settings = {
+                "bootstrap.servers": broker.address,
+                **FAST,
+                **{k.replace("_", "."): v for k, v in more.items()},
+            }
+            async with ClusterClient(settings) as cluster:
+                await scenario(broker, cluster)
+
+    asyncio.run(main())
+
+
+def column(*values: str | None) -> pa.Array:
+    return pa.array([None if value is None else value.encode() for value in values], pa.binary())
+
+
+async def fetch_all(cluster: ClusterClient, ranges: dict[TP, FetchRange]) -> dict[TP, list[str]]:
+    fetcher = Fetcher(cluster, ranges)
+    found: dict[TP, list[str]] = {tp: [] for tp in ranges}
+    try:
+        while not fetcher.done:
+            for piece in await fetcher.poll(5):
+                last = None if piece.end is None else piece.end - 1
+                rows = batches_to_arrow(
+                    piece.records, columns=("value",), first_offset=piece.start, last_offset=last, aborted=piece.aborted
+                )
+                found[piece.topic_partition] += [value.decode() for value in rows.column(0).to_pylist()]
+    finally:
+        await fetcher.close()
+    return found
+
+
+async def send(cluster: ClusterClient, **columns: Any) -> ArrowProducer:
+    producer = ArrowProducer(cluster)
+    await producer.init()
+    await producer.send(TOPIC, **columns)
+    await producer.flush()
+    return producer
+
+
+def test_rows_go_out_by_key_and_come_back_in_order() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        words = [f"w{number}" for number in range(500)]
+        await send(cluster, key=column(*words), value=column(*words))
+        ends = await end_offsets(cluster, [TP(TOPIC, number) for number in range(3)])
+        found = await fetch_all(cluster, {tp: FetchRange(0, end) for tp, end in ends.items()})
+        for tp, values in found.items():
+            assert values == [word for word in words if partition_for_key(word.encode(), 3) == tp.partition]
+
+    run(scenario, partitions=3, batch_size="1000", max_partition_fetch_bytes="3000")
+
+
+def test_explicit_partitions_and_rows_without_a_key() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("a", "b", "c"), partition=pa.array([2, 0, 2], pa.int32()))
+        assert broker.ends == [1, 0, 2]
+        producer = ArrowProducer(cluster)
+        await producer.init()
+        for _ in range(3):
+            await producer.send(TOPIC, value=column("x", "y"))
+        await producer.flush()
+        assert broker.ends == [3, 2, 4], "rows without a key stay together and go round"
+        with pytest.raises(UsageError, match="it has 0 to 2"):
+            await producer.send(TOPIC, value=column("a"), partition=pa.array([3], pa.int32()))
+
+    run(scenario, partitions=3)
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS]
+)
+def test_a_produce_that_fails_for_now_is_repeated(error: ErrorCode) -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        broker.fail[ApiKey.PRODUCE] = [error, error]
+        producer = await send(cluster, value=column("a", "b"))
+        assert broker.ends == [2]
+        assert producer.written() == {TP(TOPIC, 0): 2}
+        assert len(broker.asked(ApiKey.PRODUCE)) == 3
+
+    run(scenario)
+
+
+def test_a_produce_that_fails_for_good_is_raised() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        broker.fail[ApiKey.PRODUCE] = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+        with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+            await send(cluster, value=column("a"))
+
+    run(scenario)
+
+
+def test_a_transaction_adds_partitions_before_it_writes() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        producer = ArrowProducer(cluster, transactional_id="x")
+        with pytest.raises(KafkaError, match="not initialized"):
+            producer.begin()
+        broker.fail[ApiKey.INIT_PRODUCER_ID] = [ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_COORDINATOR]
+        await producer.init()
+        producer.begin()
+        broker.fail[ApiKey.ADD_PARTITIONS_TO_TXN] = [ErrorCode.CONCURRENT_TRANSACTIONS]
+        for _ in range(2):
+            await producer.send(TOPIC, value=column("a", "b"), partition=pa.array([0, 1], pa.int32()))
+        assert broker.transaction == [(TOPIC, 0), (TOPIC, 1)]
+        await producer.commit()
+        producer.begin()
+        await producer.abort()
+        producer.begin()
+        await producer.send(TOPIC, value=column("c"))
+        await producer.abort()
+        assert broker.ended == [True, False], "a transaction without records has nothing to end"
+        keys = [header.api_key for header, _ in broker.seen]
+        assert keys.index(ApiKey.ADD_PARTITIONS_TO_TXN) < keys.index(ApiKey.PRODUCE)
+        requests = broker.asked(ApiKey.PRODUCE)
+        assert {request.transactional_id for request in requests} == {"x"}
+
+    run(scenario, partitions=2)
+
+
+def test_a_fetch_follows_moved_leaders_and_lost_sessions() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        words = [f"w{number:03}" for number in range(200)]
+        await send(cluster, value=column(*words))
+        broker.fail[ApiKey.FETCH] = [
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+            ErrorCode.FENCED_LEADER_EPOCH,
+        ]
+        assert (await fetch_all(cluster, {TP(TOPIC, 0): FetchRange(0, 200)}))[TP(TOPIC, 0)] == words
+        epochs = [request.session_epoch for request in broker.asked(ApiKey.FETCH)]
+        assert epochs[0] == 0
+        assert max(epochs) > 2, "sessions are used"
+
+    run(scenario, batch_size="300", max_partition_fetch_bytes="700")
+
+
+def test_a_fetch_reads_exactly_its_range() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column(*[str(number) for number in range(100)]))
+        found = await fetch_all(cluster, {TP(TOPIC, 0): FetchRange(13, 57)})
+        assert found[TP(TOPIC, 0)] == [str(number) for number in range(13, 57)]
+
+    run(scenario)
+
+
+def test_an_offset_that_is_not_there_is_the_callers_decision() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column(*[str(number) for number in range(20)]))
+        broker.starts[0] = 10
+        fetcher = Fetcher(cluster, {TP(TOPIC, 0): FetchRange(5, 20)})
+        with pytest.raises(OffsetOutOfRangeError) as gone:
+            await fetcher.poll(5)
+        assert (gone.value.offset, gone.value.log_start_offset) == (5, 10)
+        fetcher.seek(TP(TOPIC, 0), (await beginning_offsets(cluster, [TP(TOPIC, 0)]))[TP(TOPIC, 0)])
+        (piece,) = await fetcher.poll(5)
+        assert (piece.start, piece.next_offset) == (10, 20)
+        await fetcher.close()
+
+    run(scenario)
+
+
+def test_a_poll_ends_when_its_time_is_up() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        fetcher = Fetcher(cluster, {TP(TOPIC, 0): FetchRange(0)})
+        assert await fetcher.poll(0.05) == []
+        await fetcher.close()
+
+    run(scenario)
+
+
+def test_corrupt_records_are_noticed() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("abc"))
+        broker.logs[0][-2] ^= 1
+        with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+            await fetch_all(cluster, {TP(TOPIC, 0): FetchRange(0, 1)})
+
+    run(scenario)
+
+
+def test_retries_end_with_the_last_error() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        broker.fail[ApiKey.INIT_PRODUCER_ID] = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 100_000
+        with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+            await init_producer_id(cluster, "x", 1000)
+        assert len(broker.asked(ApiKey.INIT_PRODUCER_ID)) > 3
+
+    run(scenario, default_api_timeout_ms="100")
+
+
+def test_a_coordinator_is_looked_up_once_and_again_when_it_moved() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        for _ in range(3):
+            await cluster.coordinator(CoordinatorType.TRANSACTION, "x")
+        assert len(broker.asked(ApiKey.FIND_COORDINATOR)) == 1
+        broker.fail[ApiKey.INIT_PRODUCER_ID] = [ErrorCode.NOT_COORDINATOR]
+        await init_producer_id(cluster, "x", 1000)
+        assert len(broker.asked(ApiKey.FIND_COORDINATOR)) == 2
+
+    run(scenario)
+
+
+def test_topics_that_are_not_there_and_brokers_that_are_not() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            await end_offsets(cluster, [TP("no", 0)])
+        with pytest.raises(UsageError, match="not of the form host:port"):
+            ClusterClient({"bootstrap.servers": "nonsense"})
+        with pytest.raises(UsageError, match=r"bootstrap\.servers is not set"):
+            ClusterClient({})
+        async with ClusterClient({"bootstrap.servers": "127.0.0.1:1"}) as lost:
+            with pytest.raises(KafkaError, match=r"cannot connect to 127\.0\.0\.1:1"):
+                await lost.any_node()
+
+    run(scenario, default_api_timeout_ms="50")
