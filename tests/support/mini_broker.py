@@ -32,7 +32,13 @@ class MiniBroker:
         self.clock = clock
         self.rng = seeded_rng(7)
         self.config = BrokerConfig(
-            {"log.dirs": str(path), "listeners": "PLAINTEXT://127.0.0.1:0", "node.id": str(NODE), **(settings or {})}
+            {
+                "log.dirs": str(path),
+                "listeners": "PLAINTEXT://127.0.0.1:0",
+                "node.id": str(NODE),
+                "transaction.partition.verification.enable": "false",  # there is no coordinator to ask
+                **(settings or {}),
+            }
         )
         self.configs = TopicConfigs(self.config)
         self.metadata = MetadataCache()

@@ -29,16 +29,17 @@ class DelayedOperation:
         self._purgatory: Purgatory[Hashable] | None = None
         self._keys: tuple[Hashable, ...] = ()
 
-    def is_satisfied(self) -> bool:
+    def is_satisfied(self, key: Hashable | None = None) -> bool:
+        """Whether it can complete. With a key, only what lies under that key has changed since the last answer."""
         raise NotImplementedError
 
     def on_complete(self) -> None:
         """Called once, whether satisfied or expired (`self.expired` tells)."""
         raise NotImplementedError
 
-    def try_complete(self) -> bool:
+    def try_complete(self, key: Hashable | None = None) -> bool:
         """Complete if satisfied; whether this call did it."""
-        return not self.completed and self.is_satisfied() and self._complete()
+        return not self.completed and self.is_satisfied(key) and self._complete()
 
     def cancel(self) -> bool:
         """Leave without completing: whoever asked is gone."""
@@ -107,7 +108,7 @@ class Purgatory(Generic[K]):
         watchers = self._watchers.get(key)
         if not watchers:
             return 0
-        return sum(operation.try_complete() for operation in list(watchers))
+        return sum(operation.try_complete(key) for operation in list(watchers))
 
     def _remove(self, operation: DelayedOperation, keys: Iterable[K]) -> None:
         self._waiting -= 1

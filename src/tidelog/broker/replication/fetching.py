@@ -10,7 +10,7 @@ stable offset, together with the transactions in that range which were aborted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.broker.network._fetch import FetchedPartition, PartitionFetch
@@ -156,7 +156,7 @@ class DelayedFetch(Waiting):
     Each partition remembers up to where it was counted: a wake-up looks only at what came since then.
     """
 
-    __slots__ = ("_counted", "_fetches", "_params", "_replicas", "_total")
+    __slots__ = ("_counted", "_fetches", "_params", "_replicas", "_total", "_under")
 
     def __init__(self, replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> None:
         super().__init__()
@@ -164,25 +164,31 @@ class DelayedFetch(Waiting):
         self._params = params
         self._fetches = fetches
         self._counted = [-1] * len(fetches)
+        self._under: dict[Hashable, list[int]] = {}
+        for index, fetch in enumerate(fetches):
+            self._under.setdefault(fetch.tp, []).append(index)
         self._total = 0
 
-    def is_satisfied(self) -> bool:
-        for index, fetch in enumerate(self._fetches):
-            partition = self._replicas.leader_or_error(fetch.tp, max(fetch.current_leader_epoch, NO_EPOCH))
-            if isinstance(partition, ErrorCode):
-                return True
-            bound = upper_bound(partition, self._params)
-            end = partition.log.log_end_offset if bound is None else bound
-            if end < fetch.fetch_offset:
-                return True  # truncated below what was asked for
-            if end == self._counted[index] or end == fetch.fetch_offset:
-                continue
+    def is_satisfied(self, key: Hashable | None = None) -> bool:
+        if key is not None:
+            return any(self._enough_with(index) for index in self._under[key])
+        return any(self._enough_with(index) for index in range(len(self._fetches)))
+
+    def _enough_with(self, index: int) -> bool:
+        """Count what came to one partition; whether it is enough now, or can no longer be read from here."""
+        fetch = self._fetches[index]
+        partition = self._replicas.leader_or_error(fetch.tp, fetch.current_leader_epoch)
+        if isinstance(partition, ErrorCode):
+            return True
+        bound = upper_bound(partition, self._params)
+        end = partition.log.log_end_offset if bound is None else bound
+        if end < fetch.fetch_offset:
+            return True  # truncated below what was asked for
+        if end not in (self._counted[index], fetch.fetch_offset):
             since = max(fetch.fetch_offset, self._counted[index])
             self._counted[index] = end
             self._total += self._bytes_between(partition, since, end, fetch.max_bytes)
-            if self._total >= self._params.min_bytes:
-                return True
-        return False
+        return self._total >= self._params.min_bytes
 
     def _bytes_between(self, partition: Partition, start: int, end: int, limit: int) -> int:
         if self._params.min_bytes <= 1:

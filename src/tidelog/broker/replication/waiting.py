@@ -7,7 +7,7 @@ operation with it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from tidelog.broker.purgatory.delayed import DelayedOperation
 from tidelog.broker.replication.partition import Partition
@@ -43,7 +43,7 @@ class WaitFor(Waiting):
         super().__init__()
         self._condition = condition
 
-    def is_satisfied(self) -> bool:
+    def is_satisfied(self, key: Hashable | None = None) -> bool:
         return self._condition()
 
 
@@ -57,7 +57,7 @@ class DelayedProduce(Waiting):
         self.waiting = dict(required)
         self.results: dict[TopicPartition, ErrorCode] = {}
 
-    def is_satisfied(self) -> bool:
+    def is_satisfied(self, key: Hashable | None = None) -> bool:
         for tp, (partition, offset) in list(self.waiting.items()):
             code = partition.committed(offset)
             if code is not None:

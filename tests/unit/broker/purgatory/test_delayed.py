@@ -49,7 +49,7 @@ class Wait(DelayedOperation):
         self.satisfied = False
         self.log = log
 
-    def is_satisfied(self):
+    def is_satisfied(self, key=None):
         return self.satisfied
 
     def on_complete(self):
