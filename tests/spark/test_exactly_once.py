@@ -58,8 +58,7 @@ def source(lab: Lab) -> str:
     return topic
 
 
-@pytest.mark.parametrize("harmless", [0, 1])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(("step", "harmless"), [*((step, 0) for step in STEPS), ("committed one", 1)])
 def test_a_failure_at_each_step(lab: Lab, source: str, tmp_path: Path, step: str, harmless: int) -> None:
     target = lab.topic(2)
     counter = tmp_path / "failed"
@@ -69,7 +68,7 @@ def test_a_failure_at_each_step(lab: Lab, source: str, tmp_path: Path, step: str
     assert failure is None or "failed at" in str(failure), failure
     narrow = rows_of(lab, source).coalesce(1)
     lab.sink(narrow, tmp_path / "checkpoint", topic=target)
-    assert counter.exists() or harmless, "the step was never reached"
+    assert counter.exists(), "the step was never reached"
     check(lab, target)
 
 

@@ -1,0 +1,139 @@
+"""The client core against Apache Kafka 3.9 and 4.x: everything that the Spark source and sink ask of a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
+from tidelog.client import topics
+from tidelog.client.blocking import Driver
+from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
+from tidelog.client.offsets import (
+    READ_COMMITTED,
+    beginning_offsets,
+    commit_group_offsets,
+    committed_group_offsets,
+    end_offsets,
+    list_offsets,
+)
+from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.transactions import describe_transaction, end_transaction, fence, list_transactions
+from tidelog.common.errors import KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.records.arrow import batches_to_arrow
+from tidelog.spark.decisions import Decision, DecisionLog
+
+pytestmark = [pytest.mark.java, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module", params=[KAFKA_3, KAFKA_4])
+def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    home: Path = tmp_path_factory.mktemp("kafka")
+    with KafkaBroker(request.param, home) as kafka:
+        settings = {"bootstrap.servers": kafka.address, "isolation.level": "read_committed"}
+        with Driver(settings) as running:
+            yield running
+
+
+def column(*values: str) -> pa.Array:
+    return pa.array([value.encode() for value in values], pa.binary())
+
+
+def committed(driver: Driver, topic: str, count: int) -> list[str]:
+    partitions = [TopicPartition(topic, number) for number in range(count)]
+    starts = driver.run(beginning_offsets(driver.cluster, partitions))
+    ends = driver.run(end_offsets(driver.cluster, partitions, isolation=READ_COMMITTED))
+    fetcher = Fetcher(driver.cluster, {tp: FetchRange(starts[tp], ends[tp]) for tp in partitions})
+    found: list[str] = []
+    while not fetcher.done:
+        for piece in driver.run(fetcher.poll(10)):
+            rows = batches_to_arrow(piece.records, columns=("value",), first_offset=piece.start, aborted=piece.aborted)
+            found += [value.decode() for value in rows.column(0).to_pylist()]
+    driver.run(fetcher.close())
+    return sorted(found)
+
+
+def test_rows_of_every_codec_come_back(driver: Driver) -> None:
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        topic = f"codec-{codec}"
+        driver.run(topics.create_topic(driver.cluster, topic, 3))
+        words = [f"{codec}-{number:05}" for number in range(5000)]
+        settings = {"bootstrap.servers": ",".join(f"{n.host}:{n.port}" for n in driver.cluster.metadata.nodes.values())}
+        with Driver({**settings, "compression.type": codec}) as writer:
+            producer = ArrowProducer(writer.cluster)
+            writer.run(producer.init())
+            writer.run(producer.send(topic, key=column(*words), value=column(*words)))
+            writer.run(producer.flush())
+        assert committed(driver, topic, 3) == words
+
+
+def test_transactions_committed_aborted_and_handed_over(driver: Driver) -> None:
+    driver.run(topics.create_topic(driver.cluster, "transactions", 2))
+    producer = ArrowProducer(driver.cluster, transactional_id="one")
+    driver.run(producer.init())
+    for number, commit in enumerate((True, False, True)):
+        producer.begin()
+        word = f"{'kept' if commit else 'aborted'}-{number}"
+        driver.run(producer.send("transactions", key=column(word), value=column(word)))
+        driver.run(producer.commit() if commit else producer.abort())
+    other = ArrowProducer(driver.cluster, transactional_id="two")
+    driver.run(other.init())
+    other.begin()
+    driver.run(other.send("transactions", value=column("handed over")))
+    transaction = driver.run(other.detach())
+    ongoing = driver.run(list_transactions(driver.cluster, prefix="tw", states=["Ongoing"]))
+    assert [listing.transactional_id for listing in ongoing] == ["two"]
+    described = driver.run(describe_transaction(driver.cluster, "two"))
+    assert (described.producer_id, described.epoch, described.state) == (
+        transaction.producer_id,
+        transaction.epoch,
+        "Ongoing",
+    )
+    for _ in range(2):
+        driver.run(end_transaction(driver.cluster, transaction, committed=True))
+    with pytest.raises(KafkaError):
+        driver.run(end_transaction(driver.cluster, transaction, committed=False))
+    driver.run(fence(driver.cluster, "two"))
+    assert committed(driver, "transactions", 2) == ["handed over", "kept-0", "kept-2"]
+
+
+def test_decisions(driver: Driver) -> None:
+    async def scenario() -> None:
+        older = DecisionLog(driver.cluster, "decisions", "q")
+        assert await older.open() is None
+        newer = DecisionLog(driver.cluster, "decisions", "q")
+        assert await newer.open() is None
+        with pytest.raises(KafkaError, match=r"PRODUCER_FENCED|INVALID_PRODUCER_EPOCH"):
+            await older.decide(Decision("q", 0, ()))
+        await newer.decide(Decision("q", 1, ()))
+        assert await DecisionLog(driver.cluster, "decisions", "q").open() == Decision("q", 1, ())
+        assert await DecisionLog(driver.cluster, "decisions", "other").open() is None
+
+    driver.run(scenario())
+
+
+def test_offsets_groups_and_deleted_records(driver: Driver) -> None:
+    driver.run(topics.create_topic(driver.cluster, "offsets", 1, config={"retention.ms": "-1"}))
+    tp = TopicPartition("offsets", 0)
+    producer = ArrowProducer(driver.cluster)
+    driver.run(producer.init())
+    words = [str(number) for number in range(50)]
+    times = pa.array([1000 * number for number in range(50)], pa.int64())
+    driver.run(producer.send("offsets", value=column(*words), timestamp=times))
+    driver.run(producer.flush())
+    assert driver.run(list_offsets(driver.cluster, {tp: 20_500}))[tp].offset == 21
+    assert driver.run(topics.delete_records(driver.cluster, {tp: 30})) == {tp: 30}
+    fetcher = Fetcher(driver.cluster, {tp: FetchRange(0, 50)})
+    with pytest.raises(OffsetOutOfRangeError):
+        driver.run(fetcher.poll(10))
+    driver.run(fetcher.close())
+    driver.run(commit_group_offsets(driver.cluster, "lag", {tp: 42}))
+    assert driver.run(committed_group_offsets(driver.cluster, "lag")) == {tp: 42}
+    driver.run(topics.create_partitions(driver.cluster, "offsets", 3))
+    driver.run(driver.cluster.refresh(["offsets"]))
+    assert driver.cluster.metadata.partitions("offsets") == [0, 1, 2]
+    driver.run(topics.delete_topic(driver.cluster, "offsets"))
