@@ -174,14 +174,12 @@ cdef class FetchAsk:
         """Tag 1, from version 15 on: the follower that asks. Others do not matter here."""
         cdef uint32_t count = read_unsigned(c), tag, size
         cdef uint8_t* end
-        cdef int64_t last = -1
         while count and not c.bad:
             tag = read_unsigned(c)
             size = read_unsigned(c)
-            if c.bad or <int64_t>tag <= last or size > c.end - c.p:
+            if c.bad or size > c.end - c.p:
                 c.bad = True
                 break
-            last = tag
             end = c.p + size
             if tag == 1 and self.version >= 15:
                 self.replica_id = read_i32(c)

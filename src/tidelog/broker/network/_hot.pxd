@@ -78,6 +78,10 @@ cdef class RequestSink(FrameSink):
     cdef Py_ssize_t part_room
     cdef Group* groups
     cdef Py_ssize_t group_room
+    cdef list asked
+    cdef bytes last_key
+    cdef bint last_by_id
+    cdef list last_lanes
     cdef list connections
     cdef list lanes
     cdef list runs

@@ -21,7 +21,7 @@ import logging
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport INT64_MAX, INT64_MIN, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from tidelog.broker.network._reader cimport (
     Cursor, load_i16, load_i32, load_i64, read_i16, read_i32, read_length, read_unsigned, skip, skip_tags, store_16, store_32,
@@ -96,6 +96,7 @@ cdef class RequestSink(FrameSink):
         self.hot = hot
         self.by_name = {}
         self.by_id = {}
+        self.asked = []
         self.connections = []
         self.lanes = []
         self.runs = []
@@ -112,6 +113,7 @@ cdef class RequestSink(FrameSink):
         """A partition or a topic's config changed: ask again."""
         self.by_name.clear()
         self.by_id.clear()
+        self.last_lanes = None
 
     def on_lost(self, connection):
         self.dispatcher.on_lost(connection)
@@ -138,8 +140,9 @@ cdef class RequestSink(FrameSink):
                   Py_ssize_t size) except -1:
         """Note a Produce request for the next flush; 0 when it must go the long way."""
         cdef Request request
-        cdef list lanes = []
+        cdef list lanes = self.asked
         cdef Py_ssize_t topics = self.topic_count, parts = self.part_count
+        lanes.clear()
         request.version = load_i16(base + position + 2)
         request.correlation = load_i32(base + position + 4)
         if not self.parse(base, position, size, &request, lanes):
@@ -213,7 +216,7 @@ cdef class RequestSink(FrameSink):
                 if c.bad or part.index < 0 or part.index >= len(found):
                     return 0
                 lane = <Lane>found[part.index]
-                if lane is None or not self.admit(lane, request, batch, length) or lane in lanes:
+                if lane is None or not self.admit(lane, request, batch, length) or (lanes and lane in lanes):
                     return 0
                 lanes.append(lane)
                 # until `commit`, base_offset and log_start hold where the batch lies
@@ -237,13 +240,21 @@ cdef class RequestSink(FrameSink):
                 and load_i16(batch + 21) & 0xFF == 0)  # no codec, own timestamps, not transactional, no control
 
     cdef list lanes_of(self, const uint8_t* name, Py_ssize_t size, bint by_id):
-        cdef bytes key = PyBytes_FromStringAndSize(<const char*>name, size)
-        cdef dict known = self.by_id if by_id else self.by_name
+        """The lanes of a topic; the topic asked for last is found without a look-up."""
+        cdef bytes key
+        cdef dict known
+        if (self.last_lanes is not None and self.last_by_id == by_id and len(self.last_key) == size
+                and memcmp(<const char*>self.last_key, name, size) == 0):
+            return self.last_lanes
+        key = PyBytes_FromStringAndSize(<const char*>name, size)
+        known = self.by_id if by_id else self.by_name
         lanes = known.get(key)
         if lanes is None:
             lanes = self.dispatcher.lanes(key, by_id)
-            if lanes is not None:
-                known[key] = lanes
+            if lanes is None:
+                return None
+            known[key] = lanes
+        self.last_key, self.last_by_id, self.last_lanes = key, by_id, lanes
         return lanes
 
     cdef int commit(self, uint8_t* base, Request* request, list lanes) except -1:
@@ -302,8 +313,10 @@ cdef class RequestSink(FrameSink):
             if self.errors:
                 self.errors = {}
             self.flushing = False
+        cdef bint waits = self.dispatcher.anyone_waits()
         for lane in lanes:  # only now: whoever wakes up may bring frames of its own
-            self.dispatcher.on_moved((<Lane>lane).partition)
+            if waits or (<Lane>lane).partition.watchers:
+                self.dispatcher.on_moved((<Lane>lane).partition)
         return 0
 
     cdef int append_groups(self) except -1:

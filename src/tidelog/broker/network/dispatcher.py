@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tidelog.requests")
 
+UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
 #: Handlers whose coroutines await nothing but futures: no task is made for them.
 DRIVEN = frozenset({ApiKey.PRODUCE, ApiKey.FETCH})
 
@@ -81,6 +82,8 @@ class Dispatcher:
         )
         try:
             result = load(row.target)(context, request)
+        except ProtocolError:
+            raise  # a request that makes no sense closes the connection, wherever that is noticed
         except Exception as error:  # noqa: BLE001  # whatever a handler did not foresee is one request's failure
             self._fail(connection, header, error)
             return
@@ -138,7 +141,7 @@ class Dispatcher:
         parts = None
         if response is not None:
             version = header.api_version
-            if header.api_key == ApiKey.API_VERSIONS and getattr(response, "error_code", False):
+            if header.api_key == ApiKey.API_VERSIONS and getattr(response, "error_code", 0) == UNSUPPORTED:
                 version = 0
             try:
                 parts = encode_response_parts(header.api_key, version, header.correlation_id, response)
@@ -168,6 +171,9 @@ class Dispatcher:
 
     def on_moved(self, partition: Partition) -> None:
         self._broker.replicas.on_moved(partition)
+
+    def anyone_waits(self) -> bool:
+        return self._broker.purgatories.anyone_waits
 
     def lanes(self, key: bytes, by_id: bool) -> list[Lane | None] | None:
         """How the hot path may treat a topic's partitions, by number; None for a topic that is not hosted here."""

@@ -15,5 +15,9 @@ class Purgatories:
         self.fetch: Purgatory[TopicPartition] = Purgatory("Fetch", self.timer)
         self.delete_records: Purgatory[TopicPartition] = Purgatory("DeleteRecords", self.timer)
 
+    @property
+    def anyone_waits(self) -> bool:
+        return bool(self.fetch or self.produce or self.delete_records)
+
     def stop(self) -> None:
         self.timer.stop()
