@@ -83,7 +83,8 @@ async def add_partitions(
     def first_error(response: object) -> int:
         topics = response.results_by_topic_v3_and_below  # type: ignore[attr-defined]  # a message
         codes = [int(entry.partition_error_code) for topic in topics for entry in topic.results_by_partition]
-        return next((code for code in codes if code and code != ErrorCode.OPERATION_NOT_ATTEMPTED), max(codes))
+        blamed = (code for code in codes if code and code != ErrorCode.OPERATION_NOT_ATTEMPTED)
+        return next(blamed, codes[0] if codes else int(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     kind = CoordinatorType.TRANSACTION
     await cluster.ask_coordinator(kind, transaction.transactional_id, request, highest=_LAST_ADD, error_of=first_error)
