@@ -132,7 +132,9 @@ cdef class ServerConnection:
         if self.expect:
             self.lent = LOAN
             return PyMemoryView_FromMemory(PyByteArray_AS_STRING(buffers.borrow(self.expect)), self.expect, PyBUF_WRITE)
-        if buffers.arena_size - buffers.position < ROOM + LARGE:
+        if not self.sink.pending:
+            buffers.position = 0
+        elif buffers.arena_size - buffers.position < ROOM + LARGE:
             self.sink.flush()
             buffers.position = 0
         self.lent = ARENA
