@@ -13,7 +13,7 @@ from tidelog.broker.coordinator.group.offsets import Committed, OffsetStore, tom
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Result
 from tidelog.common.clock import Clock
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode
 from tidelog.protocol.messages import (
     OffsetCommitKey,
     OffsetCommitRequest,
@@ -196,11 +196,6 @@ class Commits:
             if group.is_in(ClassicState.EMPTY) and group.protocol_type and group.state_since_ms is not None:
                 base = group.state_since_ms
         return now_ms - base >= self._config.offsets_retention_ms
-
-
-def delete_failed(request: OffsetDeleteRequest, error: KafkaError) -> OffsetDeleteResponse:
-    """The answer when the group as a whole refuses."""
-    return OffsetDeleteResponse(error_code=error.code)
 
 
 def failed_commit(topics: Iterable[Any], error: ErrorCode) -> OffsetCommitResponse:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidelog.broker.coordinator.group.consumer_member import NOTHING, Assignment, ConsumerMember
-from tidelog.broker.coordinator.group.consumer_states import ConsumerState, MemberState
+from tidelog.broker.coordinator.group.consumer_states import ConsumerState
 from tidelog.broker.coordinator.metadata import MetadataView, metadata_hash
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -80,10 +80,6 @@ class ConsumerGroup:
     @property
     def is_simple(self) -> bool:
         return False
-
-    @property
-    def all_classic(self) -> bool:
-        return all(member.uses_classic for member in self.members.values())
 
     def member(self, member_id: str) -> ConsumerMember:
         found = self.members.get(member_id)
@@ -233,6 +229,3 @@ def _owned(member: ConsumerMember) -> Iterator[Owner]:
 def is_subset(owned: Collection[tuple[bytes, frozenset[int]]], assigned: Mapping[bytes, frozenset[int]]) -> bool:
     """Whether a member that says it owns `owned` has nothing beyond its assignment."""
     return all(partitions <= assigned.get(topic_id, frozenset()) for topic_id, partitions in owned)
-
-
-__all__ = ["ConsumerGroup", "MemberState", "ResolvedRegex", "is_subset"]
