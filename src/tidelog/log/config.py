@@ -126,7 +126,13 @@ def check_topic_config(overrides: Mapping[str, str], broker_defaults: Mapping[st
     for name in overrides:
         if name not in TOPIC_KEYS:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
-    return LogConfig.from_topic(overrides, broker_defaults)
+    config = LogConfig.from_topic(overrides, broker_defaults)
+    if config.remote_storage_enable:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            "Tiered storage is disabled in the broker: topics cannot be configured with remote log storage.",
+        )
+    return config
 
 
 def synonym_factor(name: str) -> int:

@@ -157,13 +157,15 @@ class Controller:
                     text = f"Creation of internal topic {METADATA_LOG_TOPIC} is prohibited."
                     raise KafkaError(ErrorCode.INVALID_REQUEST, text)
                 known = cluster._replace(topics=[*cluster.topics, *planned]) if planned else cluster
-                plan = plans.plan_topic(topic, known, self._rng)
-                check_topic_config(plan.configs, self._topic_configs.broker_defaults())
+                plan = plans.plan_topic(topic, known, self._rng, self._check_configs)
                 planned.append(topic.name)
                 outcomes.append(plan)
             except KafkaError as error:
                 outcomes.append(error)
         return outcomes
+
+    def _check_configs(self, configs: Mapping[str, str]) -> None:
+        check_topic_config(configs, self._topic_configs.broker_defaults())
 
     async def _carry_out(self, made: Sequence[TopicPlan]) -> None:
         operations = [operation for plan in made for operation in plans.create_operations(plan)]

@@ -6,7 +6,7 @@ is the controller's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,8 +57,10 @@ class Cluster(NamedTuple):
     default_replication_factor: int
 
 
-def plan_topic(new: NewTopic, cluster: Cluster, rng: Rng) -> TopicPlan:
-    """Check a new topic (its configs excepted) and place it; raises KafkaError."""
+def plan_topic(
+    new: NewTopic, cluster: Cluster, rng: Rng, check_configs: Callable[[Mapping[str, str]], object] = lambda _: None
+) -> TopicPlan:
+    """Check a new topic and place it; raises KafkaError."""
     check_topic_name(new.name)
     if new.name in cluster.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{new.name}' already exists.")
@@ -68,12 +70,14 @@ def plan_topic(new: NewTopic, cluster: Cluster, rng: Rng) -> TopicPlan:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(sorted(missing))}"
         )
+    configs = {name: value for name, value in new.configs.items() if value is not None}
+    check_configs(configs)
     replicas = _manual(new, cluster) if new.assignments else _placed(new, cluster, rng)
     topic_id = random_uuid(rng)
     image = TopicImage(
         new.name, topic_id, new_partitions(new.name, topic_id, 0, replicas, cluster), new.name in INTERNAL_TOPICS
     )
-    return TopicPlan(image, {name: value for name, value in new.configs.items() if value is not None})
+    return TopicPlan(image, configs)
 
 
 def new_partitions(

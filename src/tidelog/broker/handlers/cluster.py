@@ -35,7 +35,7 @@ def describe(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeCl
             if known
             else f"Unsupported endpoint type {request.endpoint_type}"
         )
-        return DescribeClusterResponse(error_code=code, error_message=text, endpoint_type=request.endpoint_type)
+        return DescribeClusterResponse(error_code=code, error_message=text)
     metadata = ctx.broker.metadata
     brokers = [
         DescribeClusterResponse.DescribeClusterBroker(broker_id=broker.node_id, host=host, port=port, rack=broker.rack)
@@ -60,7 +60,9 @@ async def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -
             _quorum(ctx, partition.partition_index, stat.modified)
             if (topic.topic_name, partition.partition_index) == (METADATA_LOG_TOPIC, 0)
             else DescribeQuorumResponse.PartitionData(
-                partition_index=partition.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                partition_index=partition.partition_index,
+                error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                error_message=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.text,
             )
             for partition in topic.partitions
         ]
@@ -95,15 +97,12 @@ def unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> Unregis
 
 
 def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
-    if not request.feature_updates:
-        text = "Can not provide empty FeatureUpdates in the request."
-        return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=text)
+    """All or nothing: what cannot be done is the answer to the whole request."""
     results = [_update(update.feature, update.max_version_level) for update in request.feature_updates]
-    # From version 2 on there are no single results: the request fails with the first that failed.
-    if ctx.header.api_version >= 2:
-        first = next((result for result in results if result.error_code), results[0])
-        return UpdateFeaturesResponse(error_code=first.error_code, error_message=first.error_message)
-    return UpdateFeaturesResponse(error_message=None, results=results)
+    failed = next((result for result in results if result.error_code), None)
+    if failed is not None:
+        return UpdateFeaturesResponse(error_code=failed.error_code, error_message=failed.error_message)
+    return UpdateFeaturesResponse(error_message=None, results=results if ctx.header.api_version < 2 else [])
 
 
 def _update(feature: str, level: int) -> UpdateFeaturesResponse.UpdatableFeatureResult:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidelog.broker.config.definition import BROKER_KEYS
 from tidelog.common.config import ConfigDef, ConfigError, Key, Type, Update, at_least, format_value
 from tidelog.common.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from tidelog.broker.config.broker_config import BrokerConfig
 
 
 class Resource(IntEnum):
@@ -84,14 +87,26 @@ def _combined(present: str | None, change: Change, text: str, keys: ConfigDef) -
     return ",".join(parts)
 
 
-def check_broker_values(values: Mapping[str, str], *, per_broker: bool) -> None:
-    """Dynamic broker configs: known, changeable while it runs, at this scope, and allowed values."""
+#: Pools of threads: each change may at most double or halve them.
+POOLS = frozenset(
+    (
+        "num.io.threads",
+        "num.network.threads",
+        "num.replica.fetchers",
+        "num.recovery.threads.per.data.dir",
+        "background.threads",
+        "log.cleaner.threads",
+    )
+)
+
+
+def check_broker_values(values: Mapping[str, str], config: BrokerConfig, *, per_broker: bool) -> None:
+    """Dynamic broker configs: changeable while it runs, at this scope, and allowed values. Keys that nobody knows may
+    belong to a plug-in: they are kept."""
     for name, value in values.items():
         key = BROKER_KEYS.keys.get(name)
         if key is None:
-            if name.startswith("listener.name."):
-                continue
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown config name: {name}")
+            continue
         if key.update is Update.READ_ONLY:
             text = f"Cannot update these configs dynamically: Set({name})"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
@@ -101,9 +116,21 @@ def check_broker_values(values: Mapping[str, str], *, per_broker: bool) -> None:
             )
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         try:
-            key.parse(value)
+            parsed = key.parse(value)
         except ConfigError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error
+        if per_broker:
+            _check_reach(key, parsed, config)
+
+
+def _check_reach(key: Key[Any], wanted: Any, config: BrokerConfig) -> None:
+    """How far a running broker can go from what it has."""
+    present = config[key]
+    if key.name in POOLS and wanted != present and not max(1, present // 2) <= wanted <= present * 2:
+        text = f"Dynamic thread count update validation failed for {key.name}={wanted}: at most half or twice {present}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+    if key.name == "listeners" and wanted != present:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "listeners cannot be changed while the broker runs")
 
 
 def check_values(values: Mapping[str, str], keys: ConfigDef, kind: str) -> None:
@@ -111,7 +138,8 @@ def check_values(values: Mapping[str, str], keys: ConfigDef, kind: str) -> None:
     for name, value in values.items():
         key: Key[Any] | None = keys.keys.get(name)
         if key is None:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} config name: {name}")
+            code = ErrorCode.INVALID_REQUEST if keys is CLIENT_METRICS_KEYS else ErrorCode.INVALID_CONFIG
+            raise KafkaError(code, f"Unknown {kind} config name: {name}")
         key.parse(value)
 
 

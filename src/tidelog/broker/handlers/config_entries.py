@@ -89,7 +89,7 @@ def topic_entries(broker: Broker, overrides: Mapping[str, str], names: Collectio
         if key.name in HIDDEN_TOPIC_KEYS and key.name not in overrides:
             continue
         value = _topic_value(key, effective, overrides)
-        synonyms = _chain(broker.config, key.synonyms, sensitive=False)
+        synonyms = _chain(broker.config, key.synonyms, sensitive=False, defaults=key.synonyms[:1])
         if key.name in overrides:
             synonyms.insert(0, Synonym(key.name, value, Source.TOPIC))
         source = synonyms[0].source if synonyms else Source.DEFAULT
@@ -137,14 +137,19 @@ def _wanted(keys: Iterable[Key[Any]], names: Collection[str] | None) -> list[Key
     return [key for key in keys if not names or key.name in names]
 
 
-def _chain(config: BrokerConfig, names: Iterable[str], *, sensitive: bool) -> list[Synonym]:
-    """Everything that is set for these broker keys, strongest layer first; last their defaults."""
+def _chain(
+    config: BrokerConfig, names: Iterable[str], *, sensitive: bool, defaults: Collection[str] | None = None
+) -> list[Synonym]:
+    """Everything that is set for these broker keys, strongest layer first; last their defaults (or those of some)."""
     keys = [BROKER_KEYS.keys[name] for name in names if name in BROKER_KEYS]
     layers: tuple[tuple[Source, Callable[[Key[Any]], str | None]], ...] = (
         (Source.DYNAMIC_BROKER, lambda key: config.dynamic_broker.get(key.name)),
         (Source.DYNAMIC_DEFAULT_BROKER, lambda key: config.dynamic_default.get(key.name)),
         (Source.STATIC_BROKER, lambda key: config.raw.get(key.name)),
-        (Source.DEFAULT, lambda key: text_of(key, key.default)),
+        (
+            Source.DEFAULT,
+            lambda key: text_of(key, key.default) if defaults is None or key.name in defaults else None,
+        ),
     )
     chain = []
     for source, get in layers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import logging_setup
 from tidelog.broker.controller.loading import load_configs
@@ -36,7 +36,7 @@ from tidelog.broker.handlers.config_entries import (
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.store import paths
 from tidelog.broker.store.znodes import decode_config
-from tidelog.common.config import ConfigDef
+from tidelog.common.config import ConfigDef, Key
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.log.config import TOPIC_KEYS, check_topic_config
 from tidelog.protocol.messages import (
@@ -62,12 +62,12 @@ async def describe(ctx: RequestContext, request: DescribeConfigsRequest) -> Desc
     response = DescribeConfigsResponse()
     for resource in request.resources:
         result = Described(resource_type=resource.resource_type, resource_name=resource.resource_name)
-        result.error_message = None
         try:
             entries = await _entries(ctx, resource.resource_type, resource.resource_name, resource.configuration_keys)
             result.configs = [_described(entry, request, ctx.header.api_version) for entry in entries]
         except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
+            unknown = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            result.error_code, result.error_message = error.code, "" if unknown else error.message
         response.results.append(result)
     return response
 
@@ -121,8 +121,14 @@ async def _entries(ctx: RequestContext, kind: int, name: str, names: Collection[
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
         stored = await _stored(broker, f"{paths.CLIENT_METRICS_CONFIGS}/{paths.sanitize(name)}")
-        return [Entry(key, value, Source.CLIENT_METRICS, []) for key, value in stored.items()]
+        return [_metrics_entry(key, stored.get(key.name)) for key in CLIENT_METRICS_KEYS]
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+
+
+def _metrics_entry(key: Key[Any], stored: str | None) -> Entry:
+    source = Source.DEFAULT if stored is None else Source.CLIENT_METRICS
+    value = text_of(key, key.default) if stored is None else stored
+    return Entry(key.name, value, source, [], type=key.type.value, doc=key.doc)
 
 
 def _group_entries(broker: Broker, stored: Mapping[str, str], names: Collection[str] | None) -> list[Entry]:
@@ -240,7 +246,7 @@ async def _alter_broker(broker: Broker, name: str, changes: list[Change], replac
     config = broker.config
     present = config.dynamic_default if node_id is None else config.dynamic_broker
     values = apply_changes({} if replace else present, changes, config.static.definition)
-    check_broker_values(values, per_broker=node_id is not None)
+    check_broker_values(values, config, per_broker=node_id is not None)
     if validate_only:
         return
     layers = (config.dynamic_broker, values) if node_id is None else (values, config.dynamic_default)

@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tidelog.broker.controller.election import Reason
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import ElectLeadersRequest, ElectLeadersResponse
 
+TopicResult = ElectLeadersResponse.ReplicaElectionResult
+PartitionResult = ElectLeadersResponse.PartitionResult
 REASONS = {0: Reason.PREFERRED, 1: Reason.UNCLEAN}
 
 
 async def handle(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
     reason = REASONS.get(request.election_type)
     if reason is None:
-        return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+        refused = dict.fromkeys(_asked(request), ErrorCode.INVALID_REQUEST)
+        return ElectLeadersResponse(
+            error_code=ErrorCode.INVALID_REQUEST, replica_election_results=_results(request, refused)
+        )
     if request.topic_partitions is None:
         asked = [state.tp for image in ctx.broker.metadata.topics.values() for state in image.partitions]
     else:
-        asked = [TopicPartition(topic.topic, index) for topic in request.topic_partitions for index in topic.partitions]
+        asked = _asked(request)
     outcome = await ctx.broker.controller.elect_leaders(asked, reason)
-    response = ElectLeadersResponse()
-    topics: dict[str, ElectLeadersResponse.ReplicaElectionResult] = {}
+    return ElectLeadersResponse(replica_election_results=_results(request, outcome))
+
+
+def _asked(request: ElectLeadersRequest) -> list[TopicPartition]:
+    topics = request.topic_partitions or ()
+    return [TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions]
+
+
+def _results(request: ElectLeadersRequest, outcome: Mapping[TopicPartition, ErrorCode]) -> list[TopicResult]:
+    """In the order of the request; whoever asked for all wants to know of those where something happened."""
+    if request.topic_partitions is not None:
+        return [
+            TopicResult(
+                topic=topic.topic,
+                partition_result=[
+                    _result(index, outcome[TopicPartition(topic.topic, index)]) for index in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions
+        ]
+    topics: dict[str, TopicResult] = {}
     for tp, code in outcome.items():
-        if request.topic_partitions is None and code is ErrorCode.ELECTION_NOT_NEEDED:
-            continue  # whoever asks for all wants to know of those where something happened
-        topic = topics.get(tp.topic)
-        if topic is None:
-            topic = topics[tp.topic] = ElectLeadersResponse.ReplicaElectionResult(topic=tp.topic)
-            response.replica_election_results.append(topic)
-        text = None if code is ErrorCode.NONE else code.text
-        topic.partition_result.append(
-            ElectLeadersResponse.PartitionResult(partition_id=tp.partition, error_code=code, error_message=text)
-        )
-    return response
+        if code is not ErrorCode.ELECTION_NOT_NEEDED:
+            topic = topics.setdefault(tp.topic, TopicResult(topic=tp.topic))
+            topic.partition_result.append(_result(tp.partition, code))
+    return list(topics.values())
+
+
+def _result(partition: int, code: ErrorCode) -> PartitionResult:
+    text = None if code is ErrorCode.NONE else code.text
+    return PartitionResult(partition_id=partition, error_code=code, error_message=text)

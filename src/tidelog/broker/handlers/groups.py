@@ -55,10 +55,10 @@ async def join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
 
 async def sync(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse:
     try:
-        require_group(request.group_id)
         unnamed = request.protocol_type is None or request.protocol_name is None
         if ctx.header.api_version >= NAMED_PROTOCOL_VERSION and unnamed:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        require_group(request.group_id)
         response: SyncGroupResponse = await ctx.broker.coordinators.group.request(
             request.group_id, lambda machine, reply: machine.sync(request, reply)
         )

@@ -49,12 +49,30 @@ NOTHING = TimestampOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    if not 0 <= request.isolation_level <= READ_COMMITTED:
+        return _refused(request)
     twice = _named_twice(request)
     answers: dict[str, dict[int, Answer]] = {}
     for topic in request.topics:
         for asked in topic.partitions:
             answers.setdefault(topic.name, {})[asked.partition_index] = _answer(ctx, request, topic.name, asked, twice)
     topics = [TopicAnswer(name=name, partitions=list(found.values())) for name, found in answers.items()]
+    return ListOffsetsResponse(topics=topics)
+
+
+def _refused(request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """What Apache Kafka answers to a request that it cannot make sense of."""
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    topics = [
+        TopicAnswer(
+            name=topic.name,
+            partitions=[
+                Answer(partition_index=asked.partition_index, error_code=code, old_style_offsets=[])
+                for asked in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
     return ListOffsetsResponse(topics=topics)
 
 
@@ -71,9 +89,6 @@ def _answer(
     tp = TopicPartition(topic, asked.partition_index)
     if version > 0 and tp in twice:
         answer.error_code = ErrorCode.INVALID_REQUEST
-        return answer
-    if not 0 <= request.isolation_level <= READ_COMMITTED:
-        answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
         return answer
     if asked.timestamp < 0 and version < SINCE.get(asked.timestamp, 32767):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION

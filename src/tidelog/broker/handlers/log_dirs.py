@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
+from tidelog.broker.controller.names import MAX_NAME_LENGTH
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
 Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
+Moved = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 
 
 def describe(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
@@ -74,24 +76,26 @@ def _described(
 
 
 def alter(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    results: dict[str, AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] = {}
-    for wanted in request.dirs:
-        for topic in wanted.topics:
-            result = results.get(topic.name)
-            if result is None:
-                result = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult(topic_name=topic.name)
-                results[topic.name] = result
-            for index in topic.partitions:
-                code = _move(ctx.broker, TopicPartition(topic.name, index), wanted.path)
-                result.partitions.append(
-                    AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult(
-                        partition_index=index, error_code=code
-                    )
-                )
+    paths = {  # of a partition that is named twice the last directory counts
+        TopicPartition(topic.name, index): wanted.path
+        for wanted in request.dirs
+        for topic in wanted.topics
+        for index in topic.partitions
+    }
+    results: dict[str, Moved] = {}
+    for tp, path in paths.items():
+        result = results.setdefault(tp.topic, Moved(topic_name=tp.topic))
+        result.partitions.append(
+            AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult(
+                partition_index=tp.partition, error_code=_move(ctx.broker, tp, path)
+            )
+        )
     return AlterReplicaLogDirsResponse(results=list(results.values()))
 
 
 def _move(broker: Broker, tp: TopicPartition, path: str) -> ErrorCode:
+    if len(tp.topic) > MAX_NAME_LENGTH:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not Path(path).is_absolute():
         return ErrorCode.LOG_DIR_NOT_FOUND
     directory = next((d for d in broker.log_manager.dirs if d.path.absolute() == Path(path)), None)

@@ -174,7 +174,15 @@ async def _resolve(ctx: RequestContext, request: MetadataRequest) -> tuple[list[
             continue
         code = await _create(ctx, name) if create else _unknown(name)
         if code is not ErrorCode.NONE:
-            missing.append(Topic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS))
+            operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+            missing.append(
+                Topic(
+                    error_code=code,
+                    name=name,
+                    is_internal=name in INTERNAL_TOPICS,
+                    topic_authorized_operations=operations,
+                )
+            )
     return [name for name in names if name in metadata.topics], missing
 
 

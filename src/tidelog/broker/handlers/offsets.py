@@ -101,7 +101,9 @@ def _known_topics(
 
 def _known_partitions(ctx: RequestContext, topic: Any) -> tuple[Any | None, Any | None]:
     """A topic with those of its partitions that exist, and with those that do not; None in place of an empty one."""
-    count = ctx.broker.metadata.partition_count(topic.name) or 0
+    count = ctx.broker.metadata.partition_count(topic.name)
+    if count is None:
+        return None, topic
     there = [entry for entry in topic.partitions if 0 <= entry.partition_index < count]
     if len(there) == len(topic.partitions):
         return topic if there else None, None

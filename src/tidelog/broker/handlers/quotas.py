@@ -8,7 +8,9 @@ An entity is a set of (type, name) pairs; a null name is the default of its type
 
 from __future__ import annotations
 
+import ipaddress
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -73,7 +75,7 @@ async def describe(ctx: RequestContext, request: DescribeClientQuotasRequest) ->
         for quota in await load_quotas(ctx.broker.store)
         if _matches(quota.entity, request.components, request.strict)
     ]
-    return DescribeClientQuotasResponse(error_message=None, entries=entries)
+    return DescribeClientQuotasResponse(error_message="", entries=entries)
 
 
 def _check_filter(components: Iterable[DescribeClientQuotasRequest.ComponentData]) -> None:
@@ -114,26 +116,31 @@ def _matches(entity: Entity, components: list[DescribeClientQuotasRequest.Compon
 
 async def alter(ctx: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
     response = AlterClientQuotasResponse()
-    for entry in request.entries:
-        entity = [
-            AlterClientQuotasResponse.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
-            for part in entry.entity
-        ]
-        result = AlterClientQuotasResponse.EntryData(entity=entity, error_message=None)
+    entries = [({part.entity_type: part.entity_name for part in entry.entity}, entry) for entry in request.entries]
+    counts = Counter(frozenset(entity.items()) for entity, _ in entries)
+    answered: set[frozenset[tuple[str, str | None]]] = set()
+    for entity, entry in entries:
+        key = frozenset(entity.items())
+        if key in answered:
+            continue
+        answered.add(key)
+        names = [AlterClientQuotasResponse.EntityData(entity_type=kind, entity_name=n) for kind, n in entity.items()]
+        result = AlterClientQuotasResponse.EntryData(entity=names, error_message=None)
         try:
-            await _alter(ctx, entry, validate_only=request.validate_only)
+            if counts[key] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate quota entity in request")
+            await _alter(ctx, entity, entry, validate_only=request.validate_only)
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
         response.entries.append(result)
     return response
 
 
-async def _alter(ctx: RequestContext, entry: AlterClientQuotasRequest.EntryData, *, validate_only: bool) -> None:
-    entity: Entity = {}
-    for part in entry.entity:
-        if part.entity_type in entity:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Duplicate entity type {part.entity_type}")
-        entity[part.entity_type] = part.entity_name
+async def _alter(
+    ctx: RequestContext, entity: Entity, entry: AlterClientQuotasRequest.EntryData, *, validate_only: bool
+) -> None:
+    if len({op.key for op in entry.ops}) < len(entry.ops):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate quota key in request")
     path, change = entity_path(entity)
     allowed = IP_KEYS if IP in entity else CLIENT_KEYS
     for op in entry.ops:
@@ -174,6 +181,7 @@ def entity_path(entity: Mapping[str, str | None]) -> tuple[str, str]:
     elif set(parts) == {USER, CLIENT}:
         relative = f"users/{parts[USER]}/clients/{parts[CLIENT]}"
     elif set(parts) == {IP}:
+        _check_address(entity[IP])
         relative = f"ips/{parts[IP]}"
     elif not parts:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Invalid empty client quota entity")
@@ -183,6 +191,15 @@ def entity_path(entity: Mapping[str, str | None]) -> tuple[str, str]:
         kind = next(kind for kind in parts if kind not in (USER, CLIENT, IP))
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {kind}")
     return f"/config/{relative}", relative
+
+
+def _check_address(name: str | None) -> None:
+    if name is None:
+        return
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is not a valid IP or resolvable host.") from None
 
 
 def _part(name: str | None) -> str:

@@ -23,7 +23,8 @@ Ongoing = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 
 def alter(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
     response = AlterPartitionReassignmentsResponse(
-        error_message=None, allow_replication_factor_change=request.allow_replication_factor_change
+        error_message=None if request.topics else "",
+        allow_replication_factor_change=request.allow_replication_factor_change,
     )
     for topic in request.topics:
         partitions = []
@@ -33,9 +34,9 @@ def alter(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> A
                 _check(ctx, tp, partition.replicas, request.allow_replication_factor_change)
                 partitions.append(Altered(partition_index=tp.partition, error_message=None))
             except KafkaError as error:
-                partitions.append(
-                    Altered(partition_index=tp.partition, error_code=error.code, error_message=error.message)
-                )
+                nothing = error.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+                text = None if nothing else error.message
+                partitions.append(Altered(partition_index=tp.partition, error_code=error.code, error_message=text))
         response.responses.append(
             AlterPartitionReassignmentsResponse.ReassignableTopicResponse(name=topic.name, partitions=partitions)
         )

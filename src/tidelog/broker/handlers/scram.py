@@ -46,7 +46,7 @@ async def describe(
         for name, values in (await load_configs(ctx.broker.store, paths.USER_CONFIGS)).items()
     }
     users = Counter(user.name for user in request.users or ())
-    response = DescribeUserScramCredentialsResponse(error_message=None)
+    response = DescribeUserScramCredentialsResponse(error_message="")
     for name in users or sorted(name for name, values in stored.items() if _infos(values)):
         infos = _infos(stored.get(name, {}))
         if users[name] > 1:

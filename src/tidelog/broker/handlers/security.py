@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
-from tidelog.common.errors import ErrorCode
+from tidelog.common.errors import ErrorCode, ProtocolError
 from tidelog.protocol.messages import (
     CreateAclsRequest,
     CreateAclsResponse,
@@ -21,19 +21,39 @@ from tidelog.protocol.messages import (
     RenewDelegationTokenResponse,
 )
 
+#: The highest known number of each kind; 0 stands for "unknown".
+RESOURCE_TYPES, PATTERN_TYPES, OPERATIONS, PERMISSIONS = 7, 4, 15, 3
 NO_AUTHORIZER = "No Authorizer is configured on the broker"
 
 
+def _check_known(resource: int, pattern: int, operation: int, permission: int) -> None:
+    """As Apache Kafka does: numbers that it does not know make the request unreadable."""
+    given = ((resource, RESOURCE_TYPES), (pattern, PATTERN_TYPES), (operation, OPERATIONS), (permission, PERMISSIONS))
+    if not all(0 < number <= highest for number, highest in given):
+        raise ProtocolError("an ACL request names a kind of resource, pattern, operation or permission that is unknown")
+
+
+def _check_filter(asked: DescribeAclsRequest | DeleteAclsRequest.DeleteAclsFilter) -> None:
+    _check_known(asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type)
+
+
 def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
+    _check_filter(request)
     return DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
 
 
 def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+    for creation in request.creations:
+        _check_known(
+            creation.resource_type, creation.resource_pattern_type, creation.operation, creation.permission_type
+        )
     refused = CreateAclsResponse.AclCreationResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
     return CreateAclsResponse(results=[refused] * len(request.creations))
 
 
 def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
+    for asked in request.filters:
+        _check_filter(asked)
     refused = DeleteAclsResponse.DeleteAclsFilterResult(
         error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER
     )
@@ -53,8 +73,8 @@ def create_token(ctx: RequestContext, request: CreateDelegationTokenRequest) -> 
     newest = ctx.header.api_version >= 3
     return CreateDelegationTokenResponse(
         error_code=_token_refusal(ctx),
-        principal_type=kind,
-        principal_name=name,
+        principal_type=request.owner_principal_type or kind,
+        principal_name=request.owner_principal_name or name,
         token_requester_principal_type=kind if newest else "",
         token_requester_principal_name=name if newest else "",
         issue_timestamp_ms=-1,

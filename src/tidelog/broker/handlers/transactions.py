@@ -17,6 +17,7 @@ from tidelog.common.types import (
     NO_PRODUCER_ID,
     TopicPartition,
 )
+from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -87,7 +88,8 @@ async def _add(
 
 
 def _refusal(ctx: RequestContext, tp: TopicPartition) -> ErrorCode:
-    if tp.topic in INTERNAL_TOPICS and ctx.header.api_version < BROKER_VERSION:
+    from_client = ctx.header.api_key == ApiKey.ADD_PARTITIONS_TO_TXN and ctx.header.api_version < BROKER_VERSION
+    if from_client and tp.topic in INTERNAL_TOPICS:
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.NONE if ctx.broker.metadata.partition(tp) is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -102,7 +104,18 @@ async def _verify(
         return dict.fromkeys(partitions, error.code)
 
 
+def _merged(codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
+    """The answer to partitions that were refused before the coordinator saw them: each once."""
+    topics: dict[str, list[PartitionResult]] = {}
+    for tp, code in codes.items():
+        topics.setdefault(tp.topic, []).append(PartitionResult(partition_index=tp.partition, partition_error_code=code))
+    return [TopicResult(name=name, results_by_partition=results) for name, results in topics.items()]
+
+
 def _results(topics: Iterable[Any], codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
+    refused = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    if any(code in refused for code in codes.values()):
+        return _merged(codes)
     return [
         TopicResult(
             name=topic.name,
@@ -170,7 +183,7 @@ async def write_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) ->
             getattr(marker, "transaction_version", 0),
         )
         if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH:
-            codes = dict.fromkeys(partitions, ErrorCode.UNKNOWN_SERVER_ERROR)
+            codes = {tp: _refusal(ctx, tp) or ErrorCode.UNKNOWN_SERVER_ERROR for tp in partitions}
         else:
             codes = await ctx.broker.coordinators.markers.write_all(job, partitions)
         results.append(

@@ -18,6 +18,7 @@ REQUESTS = {
         CREATE(topics=[CREATE.CreatableTopic(name=name, num_partitions=1, replication_factor=1)], timeout_ms=1000)
         for name in ("every", "a b")
     ],
+    ApiKey.DESCRIBE_ACLS: [m.DescribeAclsRequest(resource_type_filter=2, operation=3, permission_type=3)],
     ApiKey.DELETE_TOPICS: [m.DeleteTopicsRequest(topic_names=["none"], timeout_ms=1000)],
     ApiKey.CREATE_PARTITIONS: [
         m.CreatePartitionsRequest(

@@ -253,7 +253,7 @@ def test_api_versions_from_the_future_and_with_a_bad_name(tmp_path):
             bad = ApiVersionsRequest(client_software_name="no spaces allowed", client_software_version="1")
             assert (await client.ask(ApiKey.API_VERSIONS, 0, ApiVersionsRequest())).error_code == 0
             client.send(ApiKey.API_VERSIONS, 3, bad)
-            again = decode_response(ApiKey.API_VERSIONS, 0, await client.receive_frame())[1]
+            again = decode_response(ApiKey.API_VERSIONS, 3, await client.receive_frame())[1]
             assert again.error_code == ErrorCode.INVALID_REQUEST
 
     run(main())
