@@ -1,8 +1,8 @@
 """Runs a coroutine that awaits nothing but futures, without a task: the first step happens at once.
 
 A task costs more than most Produce and Fetch requests do, and would put each off to the loop's next turn. What is
-awaited must be an asyncio future; `asyncio.timeout` and others that ask for the current task cannot be used under a
-driver.
+awaited must be an asyncio future or a `Promise`; `asyncio.timeout` and others that ask for the current task cannot be
+used under a driver.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
+
+from tidelog.broker.purgatory.promise import Promise
 
 Done = Callable[[Any, "Exception | None"], None]
 
@@ -20,7 +22,7 @@ class Driver:
     def __init__(self, coroutine: Coroutine[Any, Any, Any], done: Done) -> None:
         self._coroutine = coroutine
         self._done = done
-        self._waiting: asyncio.Future[Any] | None = None
+        self._waiting: asyncio.Future[Any] | Promise | None = None
 
     def step(self) -> bool:
         """Run until the coroutine waits or ends (then `done` has been called); whether it has ended."""
@@ -48,7 +50,7 @@ class Driver:
             self._waiting = None
         self._coroutine.close()
 
-    def _wake(self, future: asyncio.Future[Any]) -> None:
+    def _wake(self, future: asyncio.Future[Any] | Promise) -> None:
         self._waiting = None
         self.step()
 

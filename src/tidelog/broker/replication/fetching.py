@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.broker.network._fetch import FetchedPartition, PartitionFetch
+from tidelog.broker.purgatory.promise import Promise
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import Waiting
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -153,13 +154,14 @@ def release(answers: Iterable[FetchedPartition]) -> None:
 class DelayedFetch(Waiting):
     """Waits until `min_bytes` can be read, or a partition can no longer be read from here.
 
-    Each partition remembers up to where it was counted: a wake-up looks only at what came since then.
+    Each partition remembers up to where it was counted: a wake-up looks only at what came since then. It ends a
+    promise, so that the answer leaves in the same turn as the append that it waited for.
     """
 
     __slots__ = ("_counted", "_fetches", "_params", "_replicas", "_total", "_under")
 
     def __init__(self, replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> None:
-        super().__init__()
+        super().__init__(Promise())
         self._replicas = replicas
         self._params = params
         self._fetches = fetches

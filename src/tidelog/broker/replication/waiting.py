@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping
 
 from tidelog.broker.purgatory.delayed import DelayedOperation
+from tidelog.broker.purgatory.promise import Promise
 from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
@@ -20,16 +21,16 @@ class Waiting(DelayedOperation):
 
     __slots__ = ("done",)
 
-    def __init__(self) -> None:
+    def __init__(self, done: asyncio.Future[bool] | Promise | None = None) -> None:
         super().__init__()
-        self.done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.done: asyncio.Future[bool] | Promise = done or asyncio.get_running_loop().create_future()
         self.done.add_done_callback(self._given_up)
 
     def on_complete(self) -> None:
         if not self.done.done():
             self.done.set_result(not self.expired)
 
-    def _given_up(self, future: asyncio.Future[bool]) -> None:
+    def _given_up(self, future: asyncio.Future[bool] | Promise) -> None:
         if future.cancelled():
             self.cancel()
 
