@@ -38,9 +38,9 @@ def extensions() -> list[Extension]:
 
     flags = ["-O3", "-fno-strict-aliasing", "-Wno-unused-function", "-Wno-unreachable-code"]
     modules = []
+    depends = sorted(str(header) for header in Path("src").rglob("_*.h"))
     for path in sorted(Path("src").rglob("*.pyx")):
         name = ".".join(path.with_suffix("").parts[1:])
-        depends = [str(header) for header in path.parent.glob("_*.h")]
         modules.append(
             Extension(name, [str(path)], extra_compile_args=flags, include_dirs=[str(path.parent)], depends=depends)
         )

@@ -1,7 +1,7 @@
 """Writes docs/reference/files.md: every module and the first sentence of its docstring, in the layers' order.
 
-    python tools/render_file_map.py            # write
-    python tools/render_file_map.py --check    # fail when the page is stale
+python tools/render_file_map.py            # write
+python tools/render_file_map.py --check    # fail when the page is stale
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "files.md"
 #: From the bottom up, as one reads them.
 PACKAGES = ("common", "protocol", "records", "log", "net", "broker", "client", "spark", "cli", "console", "testing")
-HEAD = "# File map\n\nWhat each module is for, in the words of its own docstring. Rendered by `tools/render_file_map.py`.\n"
+HEAD = "# File map\n\nEach module in the words of its own docstring. Rendered by `tools/render_file_map.py`.\n"
 
 
 def first_sentence(path: Path) -> str:

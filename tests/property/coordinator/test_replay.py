@@ -131,9 +131,7 @@ class ConsumerGroups(RuleBasedStateMachine):
         live, loaded = self.harness.machine().state, self.harness.replayed().state
         assert live.offsets.durable_view() == loaded.offsets.durable_view()
         for group_id, group in live.groups.items():
-            if isinstance(group, ConsumerGroup):
-                assert loaded.groups[group_id].durable_view() == group.durable_view()
-            elif group.is_in(ClassicState.STABLE):
+            if isinstance(group, ConsumerGroup) or group.is_in(ClassicState.STABLE):
                 assert loaded.groups[group_id].durable_view() == group.durable_view()
         for group_id, group in loaded.groups.items():
             assert group_id in live.groups
