@@ -10,6 +10,9 @@ import pytest
 from confluent_kafka import Consumer
 
 from support.kafka import java_tool
+from support.tidelog import TidelogServer
+from tidelog.broker.coordinator.records import TRANSACTION_CODEC
+from tidelog.records.batch import iter_batches
 
 pytestmark = pytest.mark.java
 
@@ -63,6 +66,21 @@ def test_exactly_once_copy(
     assert consumer.poll(0.5) is None
     consumer.close()
     assert sorted(seen) == sorted(f"VALUE {number}" for number in range(200))
+    if isinstance(server, TidelogServer):
+        assert protocol_versions(server, f"{source}-id") == ({2} if version.startswith("4.") else {0})
+
+
+def protocol_versions(server: TidelogServer, transactional_id: str) -> set[int]:
+    """Which versions of the transaction protocol the id's finished transactions used: KIP-890's is the second."""
+    found = set()
+    for path in server.data.glob("__transaction_state-*/*.log"):
+        for batch in iter_batches(path.read_bytes()):
+            for record in batch:
+                entry = TRANSACTION_CODEC.decode(record.key, record.value)
+                assert entry is not None
+                if entry.key.transactional_id == transactional_id and entry.value.transaction_status in (4, 5):
+                    found.add(entry.value.client_transaction_version)
+    return found
 
 
 def groups_tool(server: Any, *arguments: str) -> str:
