@@ -14,8 +14,9 @@ Reading order:
     offsets, commits                    committed offsets; commit, fetch, delete, expiry
     state                               all groups and offsets of a shard, changed by replay
     update, session                     the steps of every change of a consumer group; time-outs and fencing
-    heartbeat                           ConsumerGroupHeartbeat
-    migration, classic_bridge           conversion both ways; classic members in consumer groups
+    migration                           conversion both ways
+    consumer_handler, heartbeat         ConsumerGroupHeartbeat
+    classic_bridge                      classic members in consumer groups
     admin                               list, describe, delete
     machine                             the whole: what the shard replays and the handlers call
 """

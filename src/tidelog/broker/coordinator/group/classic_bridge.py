@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.classic_group import NO_GENERATION, member_protocols
 from tidelog.broker.coordinator.group.classic_join import MEMBER_ID_REQUIRED_VERSION
 from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
+from tidelog.broker.coordinator.group.consumer_handler import ConsumerHandler
 from tidelog.broker.coordinator.group.consumer_member import ClassicMetadata, ConsumerMember
 from tidelog.broker.coordinator.group.consumer_states import MemberState
-from tidelog.broker.coordinator.group.migration import Migration
-from tidelog.broker.coordinator.group.session import ConsumerSessions
-from tidelog.broker.coordinator.group.state import Emitter, GroupState
+from tidelog.broker.coordinator.group.state import Emitter
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, decode_subscription
-from tidelog.broker.coordinator.group.update import ConsumerUpdate
 from tidelog.broker.coordinator.result import Caller, Result
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
-from tidelog.common.rng import Rng
-from tidelog.common.uuids import random_uuid, uuid_to_text
 from tidelog.protocol.messages import (
     ConsumerProtocolSubscription,
     HeartbeatRequest,
@@ -36,30 +31,14 @@ from tidelog.protocol.messages import (
 )
 
 
-class ClassicBridge:
-    def __init__(
-        self,
-        state: GroupState,
-        update: ConsumerUpdate,
-        sessions: ConsumerSessions,
-        migration: Migration,
-        config: GroupConfig,
-        rng: Rng,
-    ) -> None:
-        self._state = state
-        self._update = update
-        self._sessions = sessions
-        self._migration = migration
-        self._config = config
-        self._rng = rng
-
+class ClassicBridge(ConsumerHandler):
     # -- join ------------------------------------------------------------------------------------------------------
 
     def join(self, group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Result:
         if self._config.migration_policy == "disabled":
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "Group migration is disabled.")
         new = not request.member_id
-        member_id = request.member_id or uuid_to_text(random_uuid(self._rng))
+        member_id = request.member_id or self.new_member_id()
         subscription = self._check_join(group, request, member_id)
         if new and request.group_instance_id is None and caller.api_version >= MEMBER_ID_REQUIRED_VERSION:
             response = JoinGroupResponse(

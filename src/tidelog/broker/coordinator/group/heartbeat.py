@@ -13,8 +13,8 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup, is_subset
+from tidelog.broker.coordinator.group.consumer_handler import ConsumerHandler
 from tidelog.broker.coordinator.group.consumer_member import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
@@ -22,37 +22,16 @@ from tidelog.broker.coordinator.group.consumer_member import (
     ConsumerMember,
     assignment_of,
 )
-from tidelog.broker.coordinator.group.migration import Migration
 from tidelog.broker.coordinator.group.regex import compile_regex
-from tidelog.broker.coordinator.group.session import ConsumerSessions
-from tidelog.broker.coordinator.group.state import Emitter, GroupState
-from tidelog.broker.coordinator.group.update import ConsumerUpdate
+from tidelog.broker.coordinator.group.state import Emitter
 from tidelog.broker.coordinator.result import Caller, Result
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.rng import Rng
-from tidelog.common.uuids import random_uuid, uuid_to_text
 from tidelog.protocol.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 logger = logging.getLogger(__name__)
 
 
-class ConsumerHeartbeat:
-    def __init__(
-        self,
-        state: GroupState,
-        update: ConsumerUpdate,
-        sessions: ConsumerSessions,
-        migration: Migration,
-        config: GroupConfig,
-        rng: Rng,
-    ) -> None:
-        self._state = state
-        self._update = update
-        self._sessions = sessions
-        self._migration = migration
-        self._config = config
-        self._rng = rng
-
+class ConsumerHeartbeat(ConsumerHandler):
     def handle(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Result:
         self._check(request, caller.api_version)
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
@@ -66,7 +45,7 @@ class ConsumerHeartbeat:
         group = self._migration.consumer_group(request.group_id, emitter, create=joining)
         self._check_size(group, request)
         owned = None if request.topic_partitions is None else assignment_of(request.topic_partitions)
-        member_id = request.member_id or uuid_to_text(random_uuid(self._rng))
+        member_id = request.member_id or self.new_member_id()
         before = self._find(group, member_id, request, owned, emitter)
         after = _changed(before, request, caller)
         subscription_changed = self._update.subscribe(group, before, after, emitter)
