@@ -26,7 +26,7 @@ class Driver:
     """A cluster client and the loop that it lives in. Use from one thread."""
 
     def __init__(self, raw: Mapping[str, object], *, clock: Clock = SYSTEM_CLOCK) -> None:
-        self.cluster = ClusterClient(raw, clock=clock)
+        self.cluster = ClusterClient(raw, clock=clock, dedicated=True)
         self._loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
 
     def run(self, operation: Coroutine[Any, Any, T]) -> T:

@@ -40,10 +40,21 @@ class CoordinatorType(IntEnum):
 
 
 class ClusterClient:
-    """Connections and metadata of one cluster. Not thread-safe; use it from one event loop."""
+    """Connections and metadata of one cluster. Not thread-safe; use it from one event loop.
 
-    def __init__(self, raw: Mapping[str, object], *, clock: Clock = SYSTEM_CLOCK, rng: Rng | None = None) -> None:
+    `dedicated`: that loop serves nobody else, so that large answers may be received in one go.
+    """
+
+    def __init__(
+        self,
+        raw: Mapping[str, object],
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        rng: Rng | None = None,
+        dedicated: bool = False,
+    ) -> None:
         self.config = keys.client_config(raw)
+        self._dedicated = dedicated
         self.clock = clock
         self.rng = rng or system_rng()
         self.metadata = ClusterMetadata(self.config[keys.METADATA_MAX_AGE_MS])
@@ -192,6 +203,7 @@ class ClusterClient:
                     connect_timeout=self.config[keys.CONNECTION_SETUP_TIMEOUT_MS] / 1000,
                     tls=tls_context(self.config),
                     authenticate=authenticator(self.config),
+                    dedicated=self._dedicated,
                 )
         return node
 

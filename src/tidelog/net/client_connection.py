@@ -5,6 +5,10 @@ correlation id is only a check. Small answers are cut out of one receive buffer;
 received straight into a buffer of its own, so its bytes are copied once, by the kernel. Such buffers are used again as
 soon as nobody holds a view of them: memory that was touched before is several times faster than fresh pages.
 
+A `dedicated` connection belongs to a loop that serves nobody else (the blocking clients'): once a large answer has
+begun, it is received to its end there and then, without a turn of the loop per read. That doubles the rate on a fast
+network, and would make other connections of the loop wait.
+
 Invariants: a pending future is resolved exactly once, with the frame (without its length) or with a `KafkaError`
 (NETWORK_EXCEPTION) when the connection is lost; after `connection_lost` nothing is ever pending.
 """
@@ -12,6 +16,8 @@ Invariants: a pending future is resolved exactly once, with the frame (without i
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import sys
 from collections import deque
 from typing import cast
@@ -24,6 +30,8 @@ MAX_FRAME_BYTES = 1 << 30
 
 Frame = memoryview
 
+#: How long a dedicated connection waits for more of a large answer before it lets the loop have a turn.
+_PATIENCE = 0.1
 _KEPT = 4
 _LARGEST_KEPT = 64 << 20
 #: References to a kept buffer that has no views: the list's, the loop variable's and getrefcount's own.
@@ -33,8 +41,10 @@ _UNUSED = 3
 class ClientConnection(asyncio.BufferedProtocol):
     """Sends whole requests and resolves a future per answer. Made by `NodeClient`, which knows the protocol."""
 
-    def __init__(self, peer: str) -> None:
+    def __init__(self, peer: str, *, dedicated: bool = False) -> None:
         self.peer = peer
+        self._dedicated = dedicated
+        self._socket: socket.socket | None = None
         self.closed = asyncio.get_running_loop().create_future()
         self._pending: deque[tuple[int, asyncio.Future[Frame]]] = deque()
         self._transport: asyncio.Transport | None = None
@@ -82,9 +92,15 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        if self._dedicated:
+            self._socket = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+            self._socket.settimeout(_PATIENCE)
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
         self._writable.set()
         reason = f": {error}" if error else ""
         lost = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"{self.peer} closed the connection{reason}")
@@ -110,14 +126,27 @@ class ClientConnection(asyncio.BufferedProtocol):
         try:
             if self._large is not None:
                 self._large_filled += count
-                if self._large_filled == len(self._large):
-                    frame, self._large = self._large, None
-                    self._resolve(frame)
             else:
                 self._filled += count
                 self._split()
+            if self._large is not None:
+                self._receive_large(self._large)
         except ProtocolError as error:
             self._fail(error)
+
+    def _receive_large(self, large: memoryview) -> None:
+        if self._socket is not None:
+            try:
+                while self._large_filled < len(large):
+                    count = self._socket.recv_into(large[self._large_filled :])
+                    if count == 0:
+                        return  # the loop notices the end of the connection
+                    self._large_filled += count
+            except OSError:
+                return  # slow, or lost: the loop goes on from here
+        if self._large_filled == len(large):
+            self._large = None
+            self._resolve(large)
 
     # --- frames -------------------------------------------------------------------------------------------------------
 

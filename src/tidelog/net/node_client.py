@@ -59,14 +59,22 @@ class NodeClient:
         connect_timeout: float = 10.0,
         tls: ssl.SSLContext | None = None,
         authenticate: Authenticator | None = None,
+        dedicated: bool = False,
     ) -> NodeClient:
-        """Open the connection, agree on versions, authenticate. Raises KafkaError (NETWORK_EXCEPTION) if it cannot."""
+        """Open the connection, agree on versions, authenticate. Raises KafkaError (NETWORK_EXCEPTION) if it cannot.
+
+        `dedicated`: nobody else uses this event loop, see `ClientConnection`.
+        """
         peer = f"{host}:{port}"
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(connect_timeout):
                 _, connection = await loop.create_connection(
-                    lambda: ClientConnection(peer), host, port, ssl=tls, server_hostname=host if tls else None
+                    lambda: ClientConnection(peer, dedicated=dedicated and tls is None),
+                    host,
+                    port,
+                    ssl=tls,
+                    server_hostname=host if tls else None,
                 )
         except (OSError, TimeoutError) as error:
             reason = str(error) or "timed out"

@@ -75,8 +75,9 @@ def test_many_requests_in_flight_get_their_own_answers() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("dedicated", [False, True])
 @pytest.mark.parametrize("size", [1, 65_000, 65_530, 70_000, 5_000_000])
-def test_large_answers_arrive_whole_and_what_follows_too(size: int) -> None:
+def test_large_answers_arrive_whole_and_what_follows_too(size: int, dedicated: bool) -> None:
     def answer(header: RequestHeader, request: Any) -> Any:
         if header.api_key == ApiKey.METADATA:
             return metadata(header, request)
@@ -85,7 +86,7 @@ def test_large_answers_arrive_whole_and_what_follows_too(size: int) -> None:
 
     async def scenario() -> None:
         async with FakeBroker(answer) as broker:
-            node = await connect(broker)
+            node = await connect(broker, dedicated=dedicated)
             fetches = [node.send(FetchRequest(), version=11) for _ in range(3)]
             results = await asyncio.gather(*fetches, node.send(ask("after")))
             for fetched in results[:3]:
@@ -93,6 +94,20 @@ def test_large_answers_arrive_whole_and_what_follows_too(size: int) -> None:
                 assert len(records) == size
                 assert bytes(records[:256]) == bytes(range(256))[:size] or size < 256
             assert results[3].cluster_id == "after"
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_dedicated_connection_that_is_cut_within_a_large_answer_fails_cleanly() -> None:
+    def answer(header: RequestHeader, request: Any) -> Any:
+        return (1_000_000).to_bytes(4, "big") + header.correlation_id.to_bytes(4, "big") + bytes(200_000)
+
+    async def scenario() -> None:
+        async with FakeBroker(answer) as broker:
+            node = await connect(broker, dedicated=True)
+            with pytest.raises(KafkaError, match="did not answer"):
+                await node.send(MetadataRequest(), timeout=0.3)
             await node.close()
 
     asyncio.run(scenario())
