@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 #: How long after a failed append the shard is loaded again.
 RELOAD_DELAY_SECONDS = 0.1
+#: How many names are remembered with their partitions.
+HASHED_NAMES = 1 << 14
 
 Done = Callable[[Any, KafkaError | None], None]
 
@@ -54,6 +56,8 @@ class Runtime:
         self._clock = clock
         self._partitions = partitions
         self._running = True
+        self._hashed: dict[str, int] = {}  # hashing a name takes longer than the rest of the way to its shard
+        self._hashed_for = 0
 
     # -- leadership ------------------------------------------------------------------------------------------------
 
@@ -109,7 +113,13 @@ class Runtime:
         count = self._partitions()
         if count is None or not self._running:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return partition_for_id(key, count)
+        if count != self._hashed_for or len(self._hashed) >= HASHED_NAMES:
+            self._hashed.clear()
+            self._hashed_for = count
+        partition = self._hashed.get(key)
+        if partition is None:
+            partition = self._hashed[key] = partition_for_id(key, count)
+        return partition
 
     def shard_for(self, key: str) -> Shard:
         """The active shard of the key, or the KafkaError that says why there is none here."""
