@@ -1,6 +1,7 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 
 from tidelog.broker.network._reader cimport Cursor
+from tidelog.broker.network._writer cimport Writer
 
 
 cdef class PartitionFetch:
@@ -49,25 +50,6 @@ cdef class FetchAsk:
     cdef list read_partitions(self, Cursor* c, bint compact, bytes topic_id)
     cdef list read_forgotten(self, Cursor* c, bint compact)
     cdef int read_tags(self, Cursor* c) except -1
-
-
-cdef class Writer:
-    cdef list parts
-    cdef bytearray data
-    cdef Py_ssize_t size
-    cdef Py_ssize_t room
-
-    cdef uint8_t* take(self, Py_ssize_t count) except NULL
-    cdef int put_16(self, int value) except -1
-    cdef int put_32(self, int32_t value) except -1
-    cdef int put_64(self, int64_t value) except -1
-    cdef int put_varint(self, uint32_t value) except -1
-    cdef int put_length(self, Py_ssize_t length, bint compact, int width) except -1
-    cdef int put_bytes(self, bytes data) except -1
-    cdef int put_text(self, str text, bint compact) except -1
-    cdef int splice(self, object piece) except -1
-    cdef int cut(self) except -1
-    cdef list finish(self)
 
 
 cdef class FetchAnswer:

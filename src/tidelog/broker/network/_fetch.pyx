@@ -6,15 +6,12 @@ rest of the broker sees plain attributes.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from tidelog.broker.network._reader cimport (
-    Cursor, load_i32, load_i64, read_i16, read_i32, read_length, read_unsigned, skip, skip_tags, store_16, store_32, store_64,
-)
+from tidelog.broker.network._reader cimport Cursor, load_i64, read_i32, read_length, read_unsigned, skip, skip_tags
+from tidelog.broker.network._writer cimport Writer
 from tidelog.common.errors import ProtocolError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
@@ -280,10 +277,7 @@ cdef class FetchAnswer:
             inner.put_32(node.node_id)
             inner.put_text(node.host, True)
             inner.put_32(node.port)
-            if node.rack is None:
-                inner.put_varint(0)
-            else:
-                inner.put_text(node.rack, True)
+            inner.put_text(node.rack, True)
             inner.put_varint(0)
         body = bytes(inner.data[:inner.size])
         out.put_varint(1)
@@ -334,76 +328,3 @@ cdef int put_partition(Writer out, FetchedPartition part, int version, bint comp
             out.put_32(part.leader_epoch)
             out.put_varint(0)
     return 0
-
-
-cdef class Writer:
-    """Bytes that grow, cut where something else is to be sent between them."""
-
-    def __init__(self, bytes head):
-        self.parts = []
-        self.data = bytearray(256)
-        self.size = 0
-        self.room = 256
-        self.put_bytes(head)
-
-    cdef uint8_t* take(self, Py_ssize_t count) except NULL:
-        cdef uint8_t* at
-        if self.room - self.size < count:
-            self.room = 2 * (self.size + count)
-            PyByteArray_Resize(self.data, self.room)
-        at = <uint8_t*>PyByteArray_AS_STRING(self.data) + self.size
-        self.size += count
-        return at
-
-    cdef int put_16(self, int value) except -1:
-        store_16(self.take(2), value)
-        return 0
-
-    cdef int put_32(self, int32_t value) except -1:
-        store_32(self.take(4), <uint32_t>value)
-        return 0
-
-    cdef int put_64(self, int64_t value) except -1:
-        store_64(self.take(8), <uint64_t>value)
-        return 0
-
-    cdef int put_varint(self, uint32_t value) except -1:
-        while value >= 0x80:
-            self.take(1)[0] = <uint8_t>(value | 0x80)
-            value >>= 7
-        self.take(1)[0] = <uint8_t>value
-        return 0
-
-    cdef int put_length(self, Py_ssize_t length, bint compact, int width) except -1:
-        if compact:
-            return self.put_varint(<uint32_t>(length + 1))
-        return self.put_16(<int>length) if width == 2 else self.put_32(<int32_t>length)
-
-    cdef int put_bytes(self, bytes data) except -1:
-        cdef Py_ssize_t size = len(data)
-        if size:
-            memcpy(self.take(size), <const char*>data, size)
-        return 0
-
-    cdef int put_text(self, str text, bint compact) except -1:
-        cdef bytes data = text.encode()
-        self.put_length(len(data), compact, 2)
-        return self.put_bytes(data)
-
-    cdef int splice(self, object piece) except -1:
-        """Something that is sent here without being copied; small bytes are copied."""
-        if isinstance(piece, (bytes, bytearray)) and len(piece) < 4096:
-            return self.put_bytes(bytes(piece))
-        self.cut()
-        self.parts.append(piece)
-        return 0
-
-    cdef int cut(self) except -1:
-        if self.size:
-            self.parts.append(PyBytes_FromStringAndSize(PyByteArray_AS_STRING(self.data), self.size))
-            self.size = 0
-        return 0
-
-    cdef list finish(self):
-        self.cut()
-        return self.parts

@@ -1,5 +1,6 @@
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
+from tidelog.broker.network._writer cimport Writer
 from tidelog.net._connection cimport FrameSink, ServerConnection
 from tidelog.records._batches cimport BatchRun
 
@@ -48,14 +49,6 @@ cdef struct Request:
     int32_t parts
 
 
-cdef class Output:
-    cdef uint8_t* data
-    cdef Py_ssize_t size
-    cdef Py_ssize_t room
-
-    cdef int reserve(self, Py_ssize_t more) except -1
-
-
 cdef class RequestSink(FrameSink):
     cdef object dispatcher
     cdef object loop
@@ -87,7 +80,7 @@ cdef class RequestSink(FrameSink):
     cdef list runs
     cdef dict errors
     cdef bytearray owner
-    cdef Output out
+    cdef Writer out
 
     cdef int take(self, ServerConnection connection, bytearray owner, uint8_t* base, Py_ssize_t position,
                   Py_ssize_t size) except -1
@@ -103,8 +96,3 @@ cdef class RequestSink(FrameSink):
     cdef int answer_all(self) except -1
     cdef int encode(self, Request* request) except -1
     cdef int encode_part(self, Request* request, Py_ssize_t at) except -1
-    cdef void put_16(self, int value)
-    cdef void put_32(self, int32_t value)
-    cdef void put_64(self, int64_t value)
-    cdef void put_varint(self, uint32_t value)
-    cdef int put_text(self, object text, bint compact) except -1

@@ -20,13 +20,13 @@ import logging
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
-from libc.stdint cimport INT64_MAX, INT64_MIN, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN
 from libc.string cimport memcmp, memcpy
 
 from tidelog.broker.network._reader cimport (
-    Cursor, load_i16, load_i32, load_i64, read_i16, read_i32, read_length, read_unsigned, skip, skip_tags, store_16, store_32,
-    store_64,
+    Cursor, load_i16, load_i32, load_i64, read_i16, read_i32, read_length, skip, skip_tags,
 )
+from tidelog.broker.network._writer cimport Writer
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.net._connection cimport FrameSink, ServerConnection
 from tidelog.records._batches cimport BatchRun
@@ -57,23 +57,6 @@ cdef class Lane:
         self.group = -1
 
 
-cdef class Output:
-    """Memory that answers are encoded into; kept and re-used."""
-
-    def __dealloc__(self):
-        PyMem_Free(self.data)
-
-    cdef int reserve(self, Py_ssize_t more) except -1:
-        cdef uint8_t* grown
-        if self.room - self.size < more:
-            grown = <uint8_t*>PyMem_Realloc(self.data, 2 * (self.size + more))
-            if grown == NULL:
-                raise MemoryError
-            self.data = grown
-            self.room = 2 * (self.size + more)
-        return 0
-
-
 cdef void* roomy(void* array, Py_ssize_t* room, Py_ssize_t count, Py_ssize_t item) except NULL:
     """The array with room for one more item."""
     cdef void* grown
@@ -101,7 +84,7 @@ cdef class RequestSink(FrameSink):
         self.lanes = []
         self.runs = []
         self.errors = {}
-        self.out = Output()
+        self.out = Writer(b"")
 
     def __dealloc__(self):
         PyMem_Free(self.requests)
@@ -404,7 +387,7 @@ cdef class RequestSink(FrameSink):
             request = &self.requests[index]
             if connection is not current:
                 if self.out.size:
-                    current.send(self.out.data, self.out.size)
+                    current.send(self.out.start(), self.out.size)
                     self.out.size = 0
                 current = connection
             if request.acks:
@@ -412,7 +395,7 @@ cdef class RequestSink(FrameSink):
             elif self.errors:
                 self.close_on_error(connection, request.first_part, request.parts)
         if self.out.size:
-            current.send(self.out.data, self.out.size)
+            current.send(self.out.start(), self.out.size)
         return 0
 
     def close_on_error(self, connection, Py_ssize_t first, Py_ssize_t count):
@@ -423,104 +406,55 @@ cdef class RequestSink(FrameSink):
                 return
 
     cdef int encode(self, Request* request) except -1:
-        cdef Py_ssize_t start = self.out.size
+        cdef Writer out = self.out
+        cdef Py_ssize_t start = out.size
         cdef Py_ssize_t topic_at, at = request.first_part, index
         cdef bint compact = request.version >= FLEXIBLE
         cdef Topic* topic
-        self.out.reserve(64)
-        self.put_32(0)
-        self.put_32(request.correlation)
+        out.put_32(0)
+        out.put_32(request.correlation)
         if compact:
-            self.put_varint(0)
-            self.put_varint(<uint32_t>request.topics + 1)
-        else:
-            self.put_32(request.topics)
+            out.put_varint(0)
+        out.put_length(request.topics, compact, 4)
         for topic_at in range(request.first_topic, request.first_topic + request.topics):
             topic = &self.topics[topic_at]
-            self.out.reserve(topic.name_size + 32)
             if request.version < TOPIC_IDS:
-                if compact:
-                    self.put_varint(<uint32_t>topic.name_size + 1)
-                else:
-                    self.put_16(topic.name_size)
-            memcpy(self.out.data + self.out.size, topic.name, topic.name_size)
-            self.out.size += topic.name_size
-            if compact:
-                self.put_varint(<uint32_t>topic.parts + 1)
-            else:
-                self.put_32(topic.parts)
+                out.put_length(topic.name_size, compact, 2)
+            out.put_raw(topic.name, topic.name_size)
+            out.put_length(topic.parts, compact, 4)
             for index in range(topic.parts):
                 self.encode_part(request, at)
                 at += 1
             if compact:
-                self.out.reserve(1)
-                self.put_varint(0)
-        self.out.reserve(8)
-        self.put_32(0)  # throttle time
+                out.put_varint(0)
+        out.put_32(0)  # throttle time
         if compact:
-            self.put_varint(0)
-        store_32(self.out.data + start, <uint32_t>(self.out.size - start - 4))
+            out.put_varint(0)
+        out.patch_32(start, <int32_t>(out.size - start - 4))
         return 0
 
     cdef int encode_part(self, Request* request, Py_ssize_t at) except -1:
+        cdef Writer out = self.out
         cdef Part* part = &self.parts[at]
         cdef bint compact = request.version >= FLEXIBLE
-        self.out.reserve(64)
-        self.put_32(part.index)
-        self.put_16(part.error)
-        self.put_64(part.base_offset)
-        self.put_64(part.append_time)
+        out.put_32(part.index)
+        out.put_16(part.error)
+        out.put_64(part.base_offset)
+        out.put_64(part.append_time)
         if request.version >= 5:
-            self.put_64(part.log_start)
+            out.put_64(part.log_start)
         if request.version >= 8:
             error = self.errors.get(at) if part.error else None
             record_errors = getattr(error, "record_errors", ())
-            if compact:
-                self.put_varint(<uint32_t>len(record_errors) + 1)
-            else:
-                self.put_32(<int32_t>len(record_errors))
+            out.put_length(len(record_errors), compact, 4)
             for batch_index, text in record_errors:
-                self.out.reserve(8)
-                self.put_32(batch_index)
-                self.put_text(text, compact)
+                out.put_32(batch_index)
+                out.put_text(text, compact)
                 if compact:
-                    self.put_varint(0)
-            self.put_text(error.message if record_errors else None, compact)
+                    out.put_varint(0)
+            out.put_text(error.message if record_errors else None, compact)
         if compact:
-            self.out.reserve(1)
-            self.put_varint(0)
-        return 0
-
-    cdef void put_16(self, int value):
-        store_16(self.out.data + self.out.size, value)
-        self.out.size += 2
-
-    cdef void put_32(self, int32_t value):
-        store_32(self.out.data + self.out.size, <uint32_t>value)
-        self.out.size += 4
-
-    cdef void put_64(self, int64_t value):
-        store_64(self.out.data + self.out.size, <uint64_t>value)
-        self.out.size += 8
-
-    cdef void put_varint(self, uint32_t value):
-        while value >= 0x80:
-            self.out.data[self.out.size] = <uint8_t>(value | 0x80)
-            self.out.size += 1
-            value >>= 7
-        self.out.data[self.out.size] = <uint8_t>value
-        self.out.size += 1
-
-    cdef int put_text(self, object text, bint compact) except -1:
-        """A nullable string; keeps eight bytes of room for what follows."""
-        cdef bytes data = b"" if text is None else text.encode()[:32767]
-        self.out.reserve(len(data) + 16)
-        if compact:
-            self.put_varint(0 if text is None else <uint32_t>len(data) + 1)
-        else:
-            self.put_16(-1 if text is None else <int>len(data))
-        memcpy(self.out.data + self.out.size, <const char*>data, len(data))
-        self.out.size += len(data)
+            out.put_varint(0)
         return 0
 
 
