@@ -83,7 +83,6 @@ class SourceOptions:
 class SinkOptions:
     kafka: dict[str, str] = field(default_factory=dict)
     topic: str | None = None
-    include_headers: bool = True
     include_timestamp: bool = False
     delivery: str = EXACTLY_ONCE
     decisions_topic: str = "__tidelog_spark_decisions"

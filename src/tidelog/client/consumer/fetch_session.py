@@ -76,7 +76,3 @@ class FetchSession:
         self._id = session_id
         self._epoch = 1 if self._epoch == MAX_INT32 else self._epoch + 1
         return True
-
-    def resend(self, tp: TopicPartition) -> None:
-        """Name this partition again in the next fetch, whatever the broker believes."""
-        self._known.pop(tp, None)
