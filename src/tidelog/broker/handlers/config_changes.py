@@ -119,8 +119,7 @@ def check_broker_values(values: Mapping[str, str], config: BrokerConfig, *, per_
             parsed = key.parse(value)
         except ConfigError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error
-        if per_broker:
-            _check_reach(key, parsed, config)
+        _check_reach(key, parsed, config)
 
 
 def _check_reach(key: Key[Any], wanted: Any, config: BrokerConfig) -> None:

@@ -121,7 +121,8 @@ async def _entries(ctx: RequestContext, kind: int, name: str, names: Collection[
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
         stored = await _stored(broker, f"{paths.CLIENT_METRICS_CONFIGS}/{paths.sanitize(name)}")
-        return [_metrics_entry(key, stored.get(key.name)) for key in CLIENT_METRICS_KEYS]
+        wanted = [key for key in CLIENT_METRICS_KEYS if not names or key.name in names]
+        return [_metrics_entry(key, stored.get(key.name)) for key in wanted]
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
 
 

@@ -46,7 +46,7 @@ async def join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         response = JoinGroupResponse(
             member_id="" if full else request.member_id, error_code=error.code, protocol_name=None
         )
-    if response.error_code:
+    if response.error_code or not response.protocol_name:
         response.protocol_name = None
     if response.protocol_name is None and ctx.header.api_version < NULLABLE_PROTOCOL_VERSION:
         response.protocol_name = ""

@@ -208,7 +208,10 @@ async def fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetch
     groups = []
     for group in request.groups:
         missing = _resolve_ids(ctx, group) if version >= TOPIC_ID_VERSION else []
-        answer = await _fetch_group(ctx, group, request.require_stable)
+        if missing and not group.topics:
+            answer = GroupAnswer(group_id=group.group_id)  # nothing that a coordinator could know
+        else:
+            answer = await _fetch_group(ctx, group, request.require_stable)
         if version >= TOPIC_ID_VERSION and not answer.error_code:
             _answer_ids(ctx, answer, missing)
         groups.append(answer)

@@ -143,7 +143,11 @@ def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
         raise MisshapenRecords(f"the request has no whole record batch for {tp}")
     if records[MAGIC_AT] < 2:
         raise MisshapenRecords(f"the records for {tp} have magic {records[MAGIC_AT]}: expected 2")
-    if _whole_batch(records[size:]):
+    try:
+        another = _whole_batch(records[size:])
+    except UnreadableRecords as error:
+        raise CorruptRecordError(str(error)) from error
+    if another:
         raise MisshapenRecords(f"the request has more than one record batch for {tp}")
     return records[:size]
 

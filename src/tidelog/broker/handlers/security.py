@@ -21,16 +21,14 @@ from tidelog.protocol.messages import (
     RenewDelegationTokenResponse,
 )
 
-#: The highest known number of each kind; 0 stands for "unknown".
-RESOURCE_TYPES, PATTERN_TYPES, OPERATIONS, PERMISSIONS = 7, 4, 15, 3
+UNKNOWN = 0
 NO_AUTHORIZER = "No Authorizer is configured on the broker"
 
 
-def _check_known(resource: int, pattern: int, operation: int, permission: int) -> None:
-    """As Apache Kafka does: numbers that it does not know make the request unreadable."""
-    given = ((resource, RESOURCE_TYPES), (pattern, PATTERN_TYPES), (operation, OPERATIONS), (permission, PERMISSIONS))
-    if not all(0 < number <= highest for number, highest in given):
-        raise ProtocolError("an ACL request names a kind of resource, pattern, operation or permission that is unknown")
+def _check_known(*kinds: int) -> None:
+    """As Apache Kafka does: "unknown" as kind of resource, pattern, operation or permission is no request."""
+    if UNKNOWN in kinds:
+        raise ProtocolError("an ACL request names an unknown kind of resource, pattern, operation or permission")
 
 
 def _check_filter(asked: DescribeAclsRequest | DeleteAclsRequest.DeleteAclsFilter) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tidelog.broker import config as keys
-from tidelog.broker.controller.topic_plans import NewTopic, TopicPlan
+from tidelog.broker.controller.topic_plans import MAX_PARTITIONS_PER_BATCH, NewTopic, TopicPlan
 from tidelog.broker.handlers.config_entries import topic_entries
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -25,6 +25,9 @@ Grown = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
 async def create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    refused = _too_many(ctx, request)
+    if refused is not None:
+        return refused
     counts = Counter(topic.name for topic in request.topics)
     wanted = [_new_topic(topic) for topic in request.topics if counts[topic.name] == 1]
     outcomes = await ctx.broker.controller.create_topics(wanted, validate_only=request.validate_only)
@@ -35,6 +38,20 @@ async def create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTop
                 Created(name=name, error_code=ErrorCode.INVALID_REQUEST, error_message="Duplicate topic name.")
             )
     return CreateTopicsResponse(topics=results)
+
+
+def _too_many(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse | None:
+    """One request may make so many partitions and no more."""
+    default = ctx.broker.config[keys.NUM_PARTITIONS]
+    total = sum(
+        len(topic.assignments) or (default if topic.num_partitions == -1 else max(0, topic.num_partitions))
+        for topic in request.topics
+    )
+    if total <= MAX_PARTITIONS_PER_BATCH:
+        return None
+    code, text = ErrorCode.POLICY_VIOLATION, f"Excessively large number of partitions per request: {total}"
+    names = dict.fromkeys(topic.name for topic in request.topics)
+    return CreateTopicsResponse(topics=[Created(name=name, error_code=code, error_message=text) for name in names])
 
 
 def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:

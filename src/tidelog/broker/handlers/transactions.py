@@ -56,11 +56,13 @@ async def add_partitions(ctx: RequestContext, request: AddPartitionsToTxnRequest
         producer = ProducerIdentity(transaction.producer_id, transaction.producer_epoch)
         if transaction.verify_only:
             codes = await _verify(ctx, transaction.transactional_id, producer, transaction.topics)
+            topic_results = _merged(codes)
         else:
             codes = await _add(ctx, transaction.transactional_id, producer, transaction.topics, EPOCH_BUMP_VERSION)
+            topic_results = _results(transaction.topics, codes)
         results.append(
             AddPartitionsToTxnResponse.AddPartitionsToTxnResult(
-                transactional_id=transaction.transactional_id, topic_results=_results(transaction.topics, codes)
+                transactional_id=transaction.transactional_id, topic_results=topic_results
             )
         )
     return AddPartitionsToTxnResponse(results_by_transaction=results)
@@ -73,11 +75,10 @@ def _partitions(topics: Iterable[Any]) -> list[TopicPartition]:
 async def _add(
     ctx: RequestContext, transactional_id: str, producer: ProducerIdentity, topics: Iterable[Any], version: int
 ) -> dict[TopicPartition, ErrorCode]:
-    """All or none: if one partition does not exist or is not for clients, the others are not attempted."""
     partitions = _partitions(topics)
-    refused = {tp: code for tp in partitions if (code := _refusal(ctx, tp))}
+    refused = _refusals(ctx, partitions)
     if refused:
-        return {tp: refused.get(tp, ErrorCode.OPERATION_NOT_ATTEMPTED) for tp in partitions}
+        return refused
     try:
         await ctx.broker.coordinators.transaction.add_partitions(
             transactional_id, producer, partitions, version=version
@@ -85,6 +86,12 @@ async def _add(
     except KafkaError as error:
         return dict.fromkeys(partitions, error.code)
     return dict.fromkeys(partitions, ErrorCode.NONE)
+
+
+def _refusals(ctx: RequestContext, partitions: list[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
+    """All or none: if one partition does not exist or is not for clients, the others are not attempted."""
+    refused = {tp: code for tp in partitions if (code := _refusal(ctx, tp))}
+    return {tp: refused.get(tp, ErrorCode.OPERATION_NOT_ATTEMPTED) for tp in partitions} if refused else {}
 
 
 def _refusal(ctx: RequestContext, tp: TopicPartition) -> ErrorCode:
@@ -98,6 +105,9 @@ async def _verify(
     ctx: RequestContext, transactional_id: str, producer: ProducerIdentity, topics: Iterable[Any]
 ) -> dict[TopicPartition, ErrorCode]:
     partitions = _partitions(topics)
+    refused = _refusals(ctx, partitions)
+    if refused:
+        return refused
     try:
         return await ctx.broker.coordinators.transaction.verify_partitions(transactional_id, producer, partitions)
     except KafkaError as error:

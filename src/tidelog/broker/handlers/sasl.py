@@ -1,0 +1,26 @@
+"""SaslHandshake and SaslAuthenticate that arrive as ordinary requests: too late, or on a listener without SASL.
+
+Authentication is a connection's first exchange and never gets here. The two are advertised all the same, as Apache
+Kafka does on every listener: some clients conclude from them what a broker can do.
+"""
+
+from __future__ import annotations
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode
+from tidelog.protocol.messages import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+
+LATE = "SaslAuthenticate request received after successful authentication"
+
+
+def handshake(ctx: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+    return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+
+
+def authenticate(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+    return SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=LATE)
