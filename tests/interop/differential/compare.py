@@ -7,10 +7,8 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from interop.differential.exceptions import reason_for
-from interop.differential.session import Entry
+from interop.differential.session import Entry, api_name
 from tidelog.common.errors import ErrorCode
-from tidelog.protocol.api import api_spec
-
 
 #: Names that scripts made up, in paths.
 MADE_UP = re.compile(r"\[\w+-[\w-]+-[a-z]+\d+\]")
@@ -24,7 +22,7 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         entry = self.theirs
-        head = f"{api_spec(entry.key).name} v{entry.version} [{entry.script}] {entry.label}"
+        head = f"{api_name(entry.key)} v{entry.version} [{entry.script}] {entry.label}"
         return "\n".join([head, *self.lines(), f"    request {entry.request:.600}"])
 
     def lines(self) -> list[str]:
@@ -55,7 +53,7 @@ class Report:
             assert their[:4] == our[:4], f"the script took two ways: {their[:4]} and {our[:4]}"
             row = (their.key, their.version)
             self.cases[row] += 1
-            fields = [field for field in differing(their.answer, our.answer)]
+            fields = differing(their.answer, our.answer)
             if not fields:
                 self.equal[row] += 1
                 continue
@@ -71,7 +69,7 @@ class Report:
         """The differences, those that look the same together."""
         groups: dict[tuple[str, ...], list[Difference]] = {}
         for difference in self.differences:
-            head = f"{api_spec(difference.theirs.key).name} [{difference.theirs.script}]"
+            head = f"{api_name(difference.theirs.key)} [{difference.theirs.script}]"
             groups.setdefault((head, *difference.lines()), []).append(difference)
         out = []
         for (head, *lines), members in groups.items():
@@ -89,7 +87,7 @@ class Report:
         lines = [f"{'key':>4} {'API':<28} {'version':>7} {'cases':>6} {'equal':>6} {'excepted':>8} {'different':>9}"]
         for row in sorted(self.cases):
             cases, equal, excepted = self.cases[row], self.equal[row], self.excepted[row]
-            name = api_spec(row[0]).name
+            name = api_name(row[0])
             lines.append(
                 f"{row[0]:>4} {name:<28} {row[1]:>7} {cases:>6} {equal:>6} {excepted:>8} {cases - equal - excepted:>9}"
             )

@@ -32,7 +32,7 @@ class Names:
         self.host, self.port = host, port
         self.cluster_id: str | None = None
         self.ids: dict[bytes, str] = {}
-        self.own_ids = own_ids
+        self.sent_ids = set(own_ids)
         self._aliases: dict[tuple[str, object], str] = {}
         self._answers = 0
         self._new = 0
@@ -55,6 +55,17 @@ class Names:
                 self.ids.setdefault(tree["topic_id"], name)
             for value in tree.values():
                 self.learn(value)
+
+    def sent(self, tree: Any) -> None:
+        """Take note of the ids in a request: those that are no topic's are the script's own."""
+        if isinstance(tree, list):
+            for item in tree:
+                self.sent(item)
+        elif isinstance(tree, dict):
+            for value in tree.values():
+                self.sent(value)
+        elif isinstance(tree, bytes) and len(tree) == 16:
+            self.sent_ids.add(tree)
 
     def normal(self, tree: Any) -> Any:
         """The tree of an answer with this broker's own names replaced."""
@@ -90,9 +101,10 @@ class Names:
         return value
 
     def _bytes(self, value: bytes) -> object:
-        if len(value) == 16 and value != ZERO and value not in self.own_ids:
-            return self.ids.get(value) or self.alias("uuid", value)
-        return value
+        if len(value) != 16 or value == ZERO:
+            return value
+        known = self.ids.get(value)
+        return known or (value if value in self.sent_ids else self.alias("uuid", value))
 
     def _records(self, data: bytes) -> object:
         """Batches as they lie there; where a producer id is in them, with its alias and without the checksum."""

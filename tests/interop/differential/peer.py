@@ -1,4 +1,4 @@
-"""A raw-socket client: one broker, whole frames, no cleverness. What it gets is an answer, a closed door, or silence."""
+"""A raw-socket client: one broker, whole frames. What it gets is an answer, a closed door, or silence."""
 
 from __future__ import annotations
 

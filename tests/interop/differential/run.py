@@ -77,9 +77,8 @@ def compare(
             assert len(theirs) == len(ours), f"{name}: {len(theirs)} and {len(ours)} answers"
             before = len(report.differences)
             report.add(oracle, theirs, ours)
-            log(
-                f"{name}: {len(theirs)} cases, {len(report.differences) - before} differ, {time.monotonic() - begun:.1f} s"
-            )
+            differ, seconds = len(report.differences) - before, time.monotonic() - begun
+            log(f"{name}: {len(theirs)} cases, {differ} differ, {seconds:.1f} s")
 
 
 def main(arguments: list[str]) -> int:

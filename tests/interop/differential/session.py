@@ -10,20 +10,24 @@ from typing import Any, NamedTuple
 from interop.differential.normal import Names
 from interop.differential.peer import Outcome, Peer
 from tidelog.common.errors import ErrorCode, ProtocolError
-from tidelog.protocol.api import ApiKey, api_spec, spec_of
+from tidelog.protocol.api import API, ApiKey, api_spec, spec_of
 from tidelog.protocol.headers import decode_response
 from tidelog.protocol.message import Message
 from tidelog.protocol.messages import (
     ApiVersionsRequest,
     CreateTopicsRequest,
     FindCoordinatorRequest,
+    InitProducerIdRequest,
     ListOffsetsRequest,
     MetadataRequest,
     ProduceRequest,
 )
 
-
 PATIENCE = 30.0
+
+
+def api_name(key: int) -> str:
+    return API[ApiKey(key)].name if key in ApiKey.__members__.values() else "unknown"
 
 
 class Entry(NamedTuple):
@@ -54,6 +58,7 @@ class Session:
     def ask(self, label: str, message: Message, version: int) -> Any:
         """Send, write the answer down, return it decoded (None when there was none)."""
         key = spec_of(message).key
+        self.names.sent(message.to_dict())
         answered = not (isinstance(message, ProduceRequest) and message.acks == 0)
         found = self.peer.ask(key, version, message, answered=answered)
         return self._note(label, key, version, repr(message), found)
@@ -89,9 +94,13 @@ class Session:
 
     # -- what scripts need -------------------------------------------------------------------------------------------
 
-    def versions(self, key: ApiKey) -> range:
-        """The versions of an API to go through."""
-        return self._versions.get(key, range(0))
+    def versions(self, key: ApiKey) -> list[int]:
+        """The versions of an API to go through: all, or the first, the first flexible and the last."""
+        found = list(self._versions.get(key, range(0)))
+        if self.thorough or len(found) <= 3:
+            return found
+        picked = {found[0], api_spec(key).flexible_from, found[-1]}
+        return [version for version in found if version in picked]
 
     def newest(self, key: ApiKey, at_most: int = 99) -> int:
         """The newest version for set-up work; both brokers serve it."""
@@ -153,6 +162,15 @@ class Session:
                 return
             time.sleep(0.01)
         raise AssertionError(f"{key} has no coordinator")
+
+    def producer_id(self, transactional_id: str | None) -> Any:
+        """A new producer; a coordinator that has just come up may need a moment."""
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
+        deadline = time.monotonic() + PATIENCE
+        while (made := self.do(request, 4)).error_code:
+            assert time.monotonic() < deadline, made
+            time.sleep(0.01)
+        return made
 
     def close(self) -> None:
         self.peer.close()

@@ -23,6 +23,7 @@ SCRIPTS: dict[str, Callable[[Session], None]] = {
     "incremental-alter-configs": configs.incremental,
     "list-config-resources": configs.list_resources,
     "api-versions": cluster.api_versions,
+    "sasl": cluster.sasl,
     "describe-cluster": cluster.describe_cluster,
     "log-dirs": cluster.log_dirs,
     "elect-leaders": cluster.elect_leaders,

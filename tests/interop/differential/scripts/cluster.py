@@ -18,6 +18,8 @@ from tidelog.protocol.messages import (
     DescribeLogDirsRequest,
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
+    SaslAuthenticateRequest,
+    SaslHandshakeRequest,
     UnregisterBrokerRequest,
     UpdateFeaturesRequest,
 )
@@ -33,6 +35,16 @@ def api_versions(s: Session) -> None:
                 s.ask(mutation.label, mutation.apply(ApiVersionsRequest(**_software())), version)
     for version in (9, 99, 32767):
         s.ask_raw(f"version {version}", ApiKey.API_VERSIONS, version, b"\x01\x01\x00")
+
+
+def sasl(s: Session) -> None:
+    """Authentication where there is none."""
+    for version in s.versions(ApiKey.SASL_HANDSHAKE):
+        for mechanism in ("PLAIN", "", "NO-SUCH"):
+            s.ask(f"handshake {mechanism!r}", SaslHandshakeRequest(mechanism=mechanism), version)
+    for version in s.versions(ApiKey.SASL_AUTHENTICATE):
+        for data in (b"", b"\0user\0secret"):
+            s.ask(f"authenticate {data!r}", SaslAuthenticateRequest(auth_bytes=data), version)
 
 
 def _software() -> dict[str, Any]:

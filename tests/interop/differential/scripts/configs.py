@@ -92,7 +92,8 @@ def alter(s: Session) -> None:
         s.ask("as it should be", base(), version)
         values = {"resource_type": [-1, 0, 1, 3, LOGGER, CLIENT_METRICS, GROUP, 64, 127]}
         for mutation in mutations(base(), version, values=values):
-            if mutation.label != "resources=twice":  # Kafka 4.3 never answers
+            # Kafka 4.3 never answers to a resource that is named twice
+            if mutation.label != "resources=twice" and "__consumer_offsets" not in mutation.label:
                 s.ask(mutation.label, mutation.apply(base()), version)
         for key, value in BAD_CONFIGS:
             request = base()
@@ -142,7 +143,8 @@ def incremental(s: Session) -> None:
             "config_operation": [-1, 1, 2, 3, 4],
         }
         for mutation in mutations(base(), version, values=values):
-            s.ask(mutation.label, mutation.apply(base()), version)
+            if "__consumer_offsets" not in mutation.label:
+                s.ask(mutation.label, mutation.apply(base()), version)
         for key, value in BAD_CONFIGS:
             request = base()
             request.resources[0].configs = [Config(name=key, config_operation=SET, value=value)]

@@ -11,7 +11,6 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import (
     DeleteRecordsRequest,
     FetchRequest,
-    InitProducerIdRequest,
     ListOffsetsRequest,
     OffsetForLeaderEpochRequest,
     ProduceRequest,
@@ -51,7 +50,7 @@ def produce(s: Session) -> None:
     for version in s.versions(ApiKey.PRODUCE):
         topic = s.topic(2)
 
-        def base(version: int = version) -> ProduceRequest:
+        def base(version: int = version, topic: str = topic) -> ProduceRequest:
             return produce_request(s, topic, version, for_version(version))
 
         s.ask("as it should be", base(), version)
@@ -100,7 +99,7 @@ TOPIC_RULES = (
 def _sequences(s: Session, version: int) -> None:
     """Idempotent producers: right, wrong, stale and repeated sequences."""
     topic = s.topic()
-    made = s.do(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+    made = s.producer_id(None)
     pid, epoch = made.producer_id, made.producer_epoch
     steps = (
         ("first", pid, epoch, 0),

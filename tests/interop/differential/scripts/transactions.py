@@ -37,8 +37,7 @@ def producer(s: Session) -> Producer:
     """A new transactional producer, before its first transaction."""
     name = s.fresh("p")
     s.coordinator(name, 1)
-    made = s.do(InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000), 4)
-    assert made.error_code == 0, made
+    made = s.producer_id(name)
     return Producer(name, made.producer_id, made.producer_epoch)
 
 
@@ -310,7 +309,8 @@ def admin(s: Session) -> None:
 
         s.ask("as it should be", ask(), version)
         for mutation in mutations(ask(), version, values={"partition_indexes": [0, 7, -1]}):
-            s.ask(mutation.label, mutation.apply(ask()), version)
+            if "__consumer_offsets" not in mutation.label:
+                s.ask(mutation.label, mutation.apply(ask()), version)
 
 
 def write_markers(s: Session) -> None:
