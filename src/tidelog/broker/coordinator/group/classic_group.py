@@ -132,9 +132,16 @@ class ClassicGroup:
         member.protocols = tuple(protocols)
 
     def await_join(self, member: ClassicMember, reply: Reply) -> None:
-        if member.awaiting_join is None:
-            self._awaiting_join += 1
+        """The member waits. If it did so already, its client has given up that request: it is answered at last."""
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+        given_up = JoinGroupResponse(member_id=member.member_id, error_code=error, generation_id=NO_GENERATION)
+        self.answer_join(member, given_up)
+        self._awaiting_join += 1
         member.awaiting_join = reply
+
+    def await_sync(self, member: ClassicMember, reply: Reply) -> None:
+        self.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+        member.awaiting_sync = reply
 
     def answer_join(self, member: ClassicMember, response: JoinGroupResponse) -> bool:
         if member.awaiting_join is None:

@@ -41,7 +41,7 @@ class ClassicSync:
             )
             self._rebalance.keep_alive(group, member)
             return None
-        member.awaiting_sync = reply
+        group.await_sync(member, reply)
         if member.member_id != group.leader:
             return None
         return self._leader_assigns(group, request)
