@@ -32,7 +32,7 @@ build: setup  ## compile the kernel
 
 .PHONY: oracle
 oracle: setup
-	@tools/system_packages.sh java javac mvn strace
+	@tools/system_packages.sh java javac mvn strace kcat
 	@$(BIN)/python tools/kafka_jars.py
 
 # --- tests ------------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ test: lint test-unit test-spec test-scenarios test-spark test-interop test-fault
 	@echo "All parts passed."
 
 test-unit: setup  ## units and properties (under two minutes)
-	$(PYTEST) -q -n 2 tests/unit tests/property
+	$(PYTEST) -q -n 2 tests/unit tests/property tests/contract
 
 test-spec: setup  ## the specification, statement by statement
 	$(PYTEST) -q tests/spec
@@ -61,8 +61,7 @@ test-spark: oracle  ## Spark source and sink
 test-interop: oracle  ## real clients and real Kafka
 	$(PYTEST) -q tests/interop
 
-test-faults: setup  ## crashes, kills, full disks
-	@tools/system_packages.sh strace
+test-faults: oracle  ## crashes, kills, full disks
 	$(PYTEST) -q tests/faults
 
 soak: oracle  ## the long forms of faults, fuzz and simulation
