@@ -52,6 +52,16 @@ def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsRespo
     if not 0 <= request.isolation_level <= READ_COMMITTED:
         return _refused(request)
     twice = _named_twice(request)
+    if ctx.header.api_version == 0:  # mirrors the request; later versions name each partition once
+        return ListOffsetsResponse(
+            topics=[
+                TopicAnswer(
+                    name=topic.name,
+                    partitions=[_answer(ctx, request, topic.name, asked, twice) for asked in topic.partitions],
+                )
+                for topic in request.topics
+            ]
+        )
     answers: dict[str, dict[int, Answer]] = {}
     for topic in request.topics:
         for asked in topic.partitions:

@@ -116,6 +116,10 @@ async def _append(
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
     if request.acks == -1:
         partition.require_min_isr()
+    if not records:
+        return PartitionResponse(
+            index=tp.partition, base_offset=-1, log_append_time_ms=-1, log_start_offset=partition.log.log_start_offset
+        )
     validated = await _prepare(ctx, partition, records)
     guard = await _verify(ctx, request, tp, partition, validated.run)
     info = partition.append_checked(validated.run, verification=guard)
@@ -135,9 +139,7 @@ def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
     """The records field as Kafka reads it: bytes behind the last whole batch do not count; from version 3 on there is
     exactly one batch, of magic 2."""
     if version < ONE_BATCH_SINCE:
-        if not records:
-            raise MisshapenRecords(f"the request has no records for {tp}")
-        return records
+        return _whole_messages(records or b"")
     size = _whole_batch(records or b"")
     if size == 0:
         raise MisshapenRecords(f"the request has no whole record batch for {tp}")
@@ -150,6 +152,14 @@ def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
     if another:
         raise MisshapenRecords(f"the request has more than one record batch for {tp}")
     return records[:size]
+
+
+def _whole_messages(records: Any) -> Any:
+    """A message set without what is cut off at its end."""
+    end = 0
+    while size := _whole_batch(records[end:]):
+        end += size
+    return records[:end]
 
 
 def _whole_batch(records: Any) -> int:
