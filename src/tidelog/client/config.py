@@ -105,7 +105,7 @@ COMPRESSION_TYPE = KEYS.define(
 BATCH_SIZE = KEYS.define(
     "batch.size",
     Type.INT,
-    512 << 10,
+    1_000_000,
     at_least(1),
     doc="Largest record batch in bytes before compression. Kafka's default is 16 KiB, for records that trickle in one "
     "by one; a column of records fills larger ones at no delay.",

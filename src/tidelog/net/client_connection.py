@@ -29,6 +29,7 @@ _RECEIVE_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 1 << 30
 
 Frame = memoryview
+Buffer = bytes | bytearray | memoryview
 
 #: How long a dedicated connection waits for more of a large answer before it lets the loop have a turn.
 _PATIENCE = 0.1
@@ -65,7 +66,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def in_flight(self) -> int:
         return len(self._pending)
 
-    def send(self, correlation_id: int, request: bytes) -> asyncio.Future[Frame]:
+    def send(self, correlation_id: int, request: list[Buffer]) -> asyncio.Future[Frame]:
         """Queue a request that will be answered."""
         if not self.is_open:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.peer} is closed")
@@ -74,11 +75,14 @@ class ClientConnection(asyncio.BufferedProtocol):
         self.send_one_way(request)
         return future
 
-    def send_one_way(self, request: bytes) -> None:
+    def send_one_way(self, request: list[Buffer]) -> None:
         """Queue a request that has no answer (Produce with acks=0)."""
         if self._transport is None:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"not connected to {self.peer}")
-        self._transport.write(request)
+        if len(request) == 1:
+            self._transport.write(request[0])
+        else:
+            self._transport.writelines(request)
 
     async def drain(self) -> None:
         """Wait until the kernel has taken enough of what was sent."""

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.net.client_connection import ClientConnection
+from tidelog.net.client_connection import Buffer, ClientConnection
 from tidelog.protocol.api import API, ApiKey, spec_of
-from tidelog.protocol.headers import decode_response, encode_request
+from tidelog.protocol.headers import decode_response, encode_request_parts
 from tidelog.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 
 SOFTWARE_NAME = "tidelog"
@@ -128,7 +128,7 @@ class NodeClient:
         if version is None:
             version = self.version_of(key, highest)
         correlation_id = self._correlation_id()
-        frame = encode_request(key, version, correlation_id, self._client_id, request)
+        frame = encode_request_parts(key, version, correlation_id, self._client_id, request)
         if not answered:
             self._connection.send_one_way(frame)
             await self._connection.drain()
@@ -139,7 +139,7 @@ class NodeClient:
         self._connection.close()
         await asyncio.shield(self._connection.closed)
 
-    async def _answer(self, key: ApiKey, correlation_id: int, frame: bytes, timeout: float | None) -> memoryview:
+    async def _answer(self, key: ApiKey, correlation_id: int, frame: list[Buffer], timeout: float | None) -> memoryview:
         seconds = self.request_timeout if timeout is None else timeout
         pending = self._connection.send(correlation_id, frame)
         try:

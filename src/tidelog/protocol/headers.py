@@ -71,6 +71,35 @@ def skip_tags(buffer: Buffer, position: int) -> int:
 
 def encode_request(key: int, version: int, correlation_id: int, client_id: str | None, message: Message) -> bytes:
     """A whole request frame, length included."""
+    out = _request_head(key, version, correlation_id, client_id)
+    message.encode_into(out, version)
+    _CORRELATION.pack_into(out, 0, len(out) - 4)
+    return bytes(out)
+
+
+class Apart:
+    """Large `records` that are to be written from where they lie, not copied into the frame (a Produce)."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: memoryview) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+def encode_request_parts(
+    key: int, version: int, correlation_id: int, client_id: str | None, message: Message
+) -> list[Buffer]:
+    """Like `encode_request`, as buffers to be written one after the other; `Apart` records are not copied."""
+    parts = message.encode_parts(version, bytes(_request_head(key, version, correlation_id, client_id)))
+    size = sum(len(part) for part in parts) - 4
+    parts[0] = _CORRELATION.pack(size) + parts[0][4:]
+    return [part.data if isinstance(part, Apart) else part for part in parts]
+
+
+def _request_head(key: int, version: int, correlation_id: int, client_id: str | None) -> bytearray:
     form = request_header_version(key, version)
     out = bytearray(4)
     out += _REQUEST.pack(key, version, correlation_id)
@@ -80,9 +109,7 @@ def encode_request(key: int, version: int, correlation_id: int, client_id: str |
         out += data or b""
     if form > 1:
         out.append(0)
-    message.encode_into(out, version)
-    _CORRELATION.pack_into(out, 0, len(out) - 4)
-    return bytes(out)
+    return out
 
 
 def encode_response(key: int, version: int, correlation_id: int, message: Message) -> bytes:

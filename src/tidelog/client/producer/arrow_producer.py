@@ -28,6 +28,7 @@ from tidelog.client.producer.transactions import OpenTransaction, ProducerState
 from tidelog.client.transactions import add_partitions, end_transaction, init_producer_id
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
+from tidelog.protocol.headers import Apart
 from tidelog.protocol.messages import ProduceRequest
 from tidelog.records.compression import Codec
 
@@ -237,7 +238,7 @@ class ArrowProducer:
                 topic_data=[
                     ProduceRequest.TopicProduceData(
                         name=tp.topic,
-                        partition_data=[ProduceRequest.PartitionProduceData(index=tp.partition, records=data)],
+                        partition_data=[ProduceRequest.PartitionProduceData(index=tp.partition, records=Apart(data))],
                     )
                 ],
             )
