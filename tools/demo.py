@@ -3,7 +3,7 @@
 Starts `tidelog serve` on a free port, feeds it half a minute of orders and clicks, runs examples/orders_pipeline.py
 over them, and shows progress, tables and a chart. Everything it makes lies in demo-output/ and is made anew each time.
 
-    .venv/bin/python tools/demo.py [--seconds 20] [--broker host:port] [--keep]
+    .venv/bin/python tools/demo.py [--seconds 25] [--broker host:port]
 """
 
 from __future__ import annotations
