@@ -64,16 +64,16 @@ def test_a_member_state_of_a_newer_broker_must_start_anew() -> None:
     first = heartbeat(0, rebalance_timeout_ms=1000, subscribed_topic_names=["a"], topic_partitions=[])
     caller = Caller("c", "/h", 1)
     assert harness.write("g", lambda machine: machine.consumer_heartbeat(first, caller)).error is None
-    newer = m.ConsumerGroupCurrentMemberAssignmentValue(member_epoch=1, previous_member_epoch=1, state=99)
+    newer = m.ConsumerGroupCurrentMemberAssignmentValue(member_epoch=2, previous_member_epoch=2, state=99)
     harness.machine().replay(
         CoordinatorRecord(m.ConsumerGroupCurrentMemberAssignmentKey(group_id="g", member_id="m"), newer)
     )
-    again = heartbeat(1)
+    again = heartbeat(2)
     harness.set_topics({"a": 2})
     answer = harness.write("g", lambda machine: machine.consumer_heartbeat(again, caller))
     assert answer.code.name == "FENCED_MEMBER_EPOCH"
     # The group's new epoch, which this heartbeat brought about, is true nevertheless: it is written, not lost.
-    assert harness.machine().state.groups["g"].epoch == harness.replayed().state.groups["g"].epoch == 2
+    assert harness.machine().state.groups["g"].epoch == harness.replayed().state.groups["g"].epoch == 3
 
 
 def test_configs_of_single_groups() -> None:

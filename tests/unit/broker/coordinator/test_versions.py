@@ -312,7 +312,7 @@ def test_consumer_groups(wire: Wire, version: int) -> None:
         topic_partitions=[],
     )
     joined = wire.call(ApiKey.CONSUMER_GROUP_HEARTBEAT, version, request)
-    assert (joined.error_code, joined.member_epoch) == (0, 1)
+    assert (joined.error_code, joined.member_epoch) == (0, 2)
     assert joined.assignment.topic_partitions[0].partitions == [0, 1, 2]
     described = wire.call(
         ApiKey.CONSUMER_GROUP_DESCRIBE, version, m.ConsumerGroupDescribeRequest(group_ids=[request.group_id, "no"])

@@ -56,7 +56,7 @@ class ClassicJoin:
     def _new_member(
         self, group: ClassicGroup, request: JoinGroupRequest, caller: Caller, reply: Reply
     ) -> Result | None:
-        prefix = request.group_instance_id or caller.client_id
+        prefix = caller.client_id if request.group_instance_id is None else request.group_instance_id
         member_id = f"{prefix}-{_uuid(self._rng)}"
         if request.group_instance_id is not None:
             if request.group_instance_id in group.static:

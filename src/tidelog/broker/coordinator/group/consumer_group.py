@@ -43,6 +43,10 @@ class ResolvedRegex:
     timestamp: int
 
 
+#: A new group has an (empty) assignment already: a member of epoch 0 would not have joined.
+INITIAL_EPOCH = 1
+
+
 class ConsumerGroup:
     """Owned by its shard."""
 
@@ -50,9 +54,9 @@ class ConsumerGroup:
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-        self.epoch = 0
+        self.epoch = INITIAL_EPOCH
         self.metadata_hash = 0
-        self.target_epoch = 0
+        self.target_epoch = INITIAL_EPOCH
         self.target: dict[str, Assignment] = {}
         self.members: dict[str, ConsumerMember] = {}
         self.static: dict[str, str] = {}
