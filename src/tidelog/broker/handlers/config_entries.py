@@ -89,7 +89,7 @@ def topic_entries(broker: Broker, overrides: Mapping[str, str], names: Collectio
         if key.name in HIDDEN_TOPIC_KEYS and key.name not in overrides:
             continue
         value = _topic_value(key, effective, overrides)
-        synonyms = _chain(broker.config, key.synonyms, sensitive=False, defaults=key.synonyms[:1])
+        synonyms = _chain(broker.config, next(iter(key.synonyms), ""), key.synonyms, sensitive=False)
         if key.name in overrides:
             synonyms.insert(0, Synonym(key.name, value, Source.TOPIC))
         source = synonyms[0].source if synonyms else Source.DEFAULT
@@ -103,9 +103,8 @@ def broker_entries(config: BrokerConfig, names: Collection[str] | None = None) -
     for key in _wanted(BROKER_KEYS, names):
         if key.name in HIDDEN_BROKER_KEYS and not config.explicit(key):
             continue
-        synonyms = _chain(config, BROKER_CHAINS.get(key.name, (key.name,)), sensitive=key.sensitive)
-        position = next((i for i, synonym in enumerate(synonyms) if synonym.name == key.name), len(synonyms))
-        entries.append(_broker_entry(key, config[key], synonyms[position:]))
+        synonyms = _chain(config, key.name, BROKER_CHAINS.get(key.name, (key.name,)), sensitive=key.sensitive)
+        entries.append(_broker_entry(key, config[key], synonyms))
     return entries
 
 
@@ -137,19 +136,15 @@ def _wanted(keys: Iterable[Key[Any]], names: Collection[str] | None) -> list[Key
     return [key for key in keys if not names or key.name in names]
 
 
-def _chain(
-    config: BrokerConfig, names: Iterable[str], *, sensitive: bool, defaults: Collection[str] | None = None
-) -> list[Synonym]:
-    """Everything that is set for these broker keys, strongest layer first; last their defaults (or those of some)."""
+def _chain(config: BrokerConfig, name: str, names: Iterable[str], *, sensitive: bool) -> list[Synonym]:
+    """Everything that is set for these broker keys, strongest layer first, last their defaults; from the first that is
+    about `name` on."""
     keys = [BROKER_KEYS.keys[name] for name in names if name in BROKER_KEYS]
     layers: tuple[tuple[Source, Callable[[Key[Any]], str | None]], ...] = (
         (Source.DYNAMIC_BROKER, lambda key: config.dynamic_broker.get(key.name)),
         (Source.DYNAMIC_DEFAULT_BROKER, lambda key: config.dynamic_default.get(key.name)),
         (Source.STATIC_BROKER, lambda key: config.raw.get(key.name)),
-        (
-            Source.DEFAULT,
-            lambda key: text_of(key, key.default) if defaults is None or key.name in defaults else None,
-        ),
+        (Source.DEFAULT, lambda key: text_of(key, key.default)),
     )
     chain = []
     for source, get in layers:
@@ -157,7 +152,8 @@ def _chain(
             value = get(key)
             if value is not None:
                 chain.append(Synonym(key.name, None if sensitive else value, source))
-    return chain
+    position = next((index for index, synonym in enumerate(chain) if synonym.name == name), len(chain))
+    return chain[position:]
 
 
 def _topic_value(key: Key[Any], effective: LogConfig, overrides: Mapping[str, str]) -> str | None:

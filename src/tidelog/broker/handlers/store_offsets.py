@@ -14,6 +14,8 @@ from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse
 
+CommitAnswer = OffsetCommitResponse.OffsetCommitResponseTopic
+FetchAnswer = OffsetFetchResponse.OffsetFetchResponseTopic
 ROOT = "/consumers"
 
 
@@ -21,27 +23,34 @@ def offset_path(group: str, topic: str, partition: int) -> str:
     return f"{ROOT}/{group}/offsets/{topic}/{partition}"
 
 
+def is_storable(group: str) -> bool:
+    """Whether a group's name can be part of a path."""
+    return group not in ("", ".", "..") and "/" not in group
+
+
 async def commit_to_store(ctx: RequestContext, group: str, topics: list[Any]) -> OffsetCommitResponse:
-    limit = ctx.broker.config[keys.OFFSET_METADATA_MAX_BYTES]
-    answers = []
+    answers: dict[str, CommitAnswer] = {}
     for topic in topics:
-        partitions = []
+        answer = answers.setdefault(topic.name, CommitAnswer(name=topic.name, partitions=[]))
         for entry in topic.partitions:
-            code = ErrorCode.NONE
-            if ctx.broker.metadata.partition(TopicPartition(topic.name, entry.partition_index)) is None:
-                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif len(entry.committed_metadata or "") > limit:
-                code = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            else:
-                path = offset_path(group, topic.name, entry.partition_index)
-                await _put(ctx, path, str(entry.committed_offset).encode())
-            partitions.append(
+            code = await _commit(ctx, group, topic.name, entry)
+            answer.partitions.append(
                 OffsetCommitResponse.OffsetCommitResponsePartition(
                     partition_index=entry.partition_index, error_code=code
                 )
             )
-        answers.append(OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, partitions=partitions))
-    return OffsetCommitResponse(topics=answers)
+    return OffsetCommitResponse(topics=list(answers.values()))
+
+
+async def _commit(ctx: RequestContext, group: str, topic: str, entry: Any) -> ErrorCode:
+    if ctx.broker.metadata.partition(TopicPartition(topic, entry.partition_index)) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if len(entry.committed_metadata or "") > ctx.broker.config[keys.OFFSET_METADATA_MAX_BYTES]:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    if not is_storable(group):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    await _put(ctx, offset_path(group, topic, entry.partition_index), str(entry.committed_offset).encode())
+    return ErrorCode.NONE
 
 
 async def _put(ctx: RequestContext, path: str, data: bytes) -> None:
@@ -64,23 +73,32 @@ async def _put(ctx: RequestContext, path: str, data: bytes) -> None:
 
 
 async def fetch_from_store(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    topics = []
-    for topic in request.topics or ():
-        partitions = []
-        for index in topic.partition_indexes:
-            offset = await _get(ctx, offset_path(request.group_id, topic.name, index))
-            known = ctx.broker.metadata.partition(TopicPartition(topic.name, index)) is not None
-            found = known and offset is not None
-            partitions.append(
-                OffsetFetchResponse.OffsetFetchResponsePartition(
-                    partition_index=index,
-                    committed_offset=offset if found and offset is not None else -1,
-                    metadata="",
-                    error_code=ErrorCode.NONE if found else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                )
-            )
-        topics.append(OffsetFetchResponse.OffsetFetchResponseTopic(name=topic.name, partitions=partitions))
-    return OffsetFetchResponse(topics=topics)
+    asked = dict.fromkeys(
+        TopicPartition(topic.name, index) for topic in request.topics or () for index in topic.partition_indexes
+    )
+    topics: dict[str, FetchAnswer] = {}
+    for tp in asked:
+        answer = topics.setdefault(tp.topic, FetchAnswer(name=tp.topic, partitions=[]))
+        answer.partitions.append(await _fetch(ctx, request.group_id, tp))
+    return OffsetFetchResponse(topics=list(topics.values()))
+
+
+async def _fetch(
+    ctx: RequestContext, group: str, tp: TopicPartition
+) -> OffsetFetchResponse.OffsetFetchResponsePartition:
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    offset: int | None = None
+    if ctx.broker.metadata.partition(tp) is not None:
+        if is_storable(group):
+            offset = await _get(ctx, offset_path(group, tp.topic, tp.partition))
+        else:
+            code = ErrorCode.UNKNOWN_SERVER_ERROR
+    return OffsetFetchResponse.OffsetFetchResponsePartition(
+        partition_index=tp.partition,
+        committed_offset=-1 if offset is None else offset,
+        metadata="",
+        error_code=code if offset is None else ErrorCode.NONE,
+    )
 
 
 async def _get(ctx: RequestContext, path: str) -> int | None:
