@@ -144,6 +144,42 @@ def test_a_transaction_adds_partitions_before_it_writes() -> None:
     run(scenario, partitions=2)
 
 
+def test_after_an_abort_with_records_that_never_left_the_producer_begins_anew() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        producer = ArrowProducer(cluster, transactional_id="x")
+        await producer.init()
+        producer.begin()
+        broker.fail[ApiKey.PRODUCE] = [ErrorCode.INVALID_TXN_STATE]
+        await producer.send(TOPIC, value=column("a"))
+        with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+            await producer.flush()
+        await producer.abort()
+        assert len(broker.asked(ApiKey.INIT_PRODUCER_ID)) == 2
+        producer.begin()
+        await producer.send(TOPIC, value=column("b"))
+        await producer.commit()
+        assert broker.ended == [False, True]
+        assert broker.ends == [1]
+
+    run(scenario)
+
+
+def test_one_partitions_trouble_does_not_cost_the_records_of_another() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("a", "b", "c"), partition=pa.array([0, 1, 2], pa.int32()))
+        broker.starts[1] = 1
+        fetcher = Fetcher(cluster, {TP(TOPIC, number): FetchRange(0, 1) for number in range(3)})
+        pieces = await fetcher.poll(5)
+        assert [piece.topic_partition.partition for piece in pieces] == [0, 2]
+        with pytest.raises(OffsetOutOfRangeError, match="t-1 does not hold offset 0"):
+            await fetcher.poll(5)
+        fetcher.seek(TP(TOPIC, 1), 1)
+        assert fetcher.done
+        await fetcher.close()
+
+    run(scenario, partitions=3)
+
+
 def test_a_fetch_follows_moved_leaders_and_lost_sessions() -> None:
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
         words = [f"w{number:03}" for number in range(200)]

@@ -84,6 +84,7 @@ class Fetcher:
         self._isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
         self._sessions: dict[int, FetchSession] = {}
         self._in_flight: dict[int, asyncio.Task[Any]] = {}
+        self._problem: KafkaError | None = None
 
     @property
     def done(self) -> bool:
@@ -92,9 +93,13 @@ class Fetcher:
     def seek(self, tp: TopicPartition, offset: int) -> None:
         """Go on at another offset. What was already asked for at the old one is dropped."""
         self.ranges[tp].position = offset
+        self._problem = None
 
     async def poll(self, timeout: float) -> list[Fetched]:
-        """Wait for records of any partition; an empty list when all is read or the time is up."""
+        """Wait for records of any partition; an empty list when all is read or the time is up.
+
+        What is wrong with one partition is raised after the records of the others were handed out.
+        """
         deadline = self._cluster.clock.monotonic() + timeout
         while not self.done:
             wait = deadline - self._cluster.clock.monotonic()
@@ -112,7 +117,14 @@ class Fetcher:
             if fetched:
                 await self._send()
                 return fetched
+            if self._problem is not None:
+                raise self._taken_problem()
         return []
+
+    def _taken_problem(self) -> KafkaError:
+        assert self._problem is not None
+        problem, self._problem = self._problem, None
+        return problem
 
     async def close(self) -> None:
         tasks = list(self._in_flight.values())
@@ -215,8 +227,12 @@ class Fetcher:
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
                 part = self.ranges.get(tp)
-                if part is not None and tp in asked and asked[tp].offset == part.position:
+                if part is None or tp not in asked or asked[tp].offset != part.position:
+                    continue
+                try:
                     fetched += self._take_partition(tp, part, data)
+                except KafkaError as error:
+                    self._problem = self._problem or error
         return fetched
 
     def _take_partition(self, tp: TopicPartition, part: FetchRange, data: Any) -> list[Fetched]:
@@ -228,20 +244,33 @@ class Fetcher:
         part.failures = 0
         if not data.records:
             return []
-        run = BatchRun(data.records)
-        run.scan()
-        if not len(run):
+        last_offset = self._scan(data.records)
+        if last_offset is None:
             return []
-        if self._check_crcs:
-            run.check(crc=True, records=False)
-        last = run.header(len(run) - 1)
-        start, part.position = part.position, max(part.position, last.base_offset + last.last_offset_delta + 1)
+        start, part.position = part.position, max(part.position, last_offset + 1)
         aborted = [(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
         return [
             Fetched(
                 tp, data.records, start, part.end, part.position, data.high_watermark, data.last_stable_offset, aborted
             )
         ]
+
+    def _scan(self, records: memoryview) -> int | None:
+        """Check whole batches; the last offset of the last one.
+
+        The run is released whatever happens: before Python 3.12.8 the garbage collector crashes on a memoryview that is
+        part of a cycle (as exceptions often are) while somebody else holds its buffer.
+        """
+        run = BatchRun(records)
+        try:
+            run.scan()
+            if not len(run):
+                return None
+            if self._check_crcs:
+                run.check(crc=True, records=False)
+            return int(run.header(len(run) - 1).last_offset)
+        finally:
+            run.release()
 
     def _leads(self, node_id: int, tp: TopicPartition) -> bool:
         topic = self._cluster.metadata.topics.get(tp.topic)

@@ -80,10 +80,22 @@ class ArrowProducer:
         self.state.begin()
 
     async def commit(self) -> None:
+        await self.flush()
         await self._end(committed=True)
 
     async def abort(self) -> None:
+        """Abort what the transaction has written; what was not sent yet is dropped.
+
+        What is under way is waited for: a record that reaches its leader after the abort would open a transaction anew.
+        """
+        dropped = sum(lane.discard() for lane in self._lanes.values())
+        for lane in self._lanes.values():
+            await lane.flushed()
         await self._end(committed=False)
+        if dropped or self._failure is not None:  # their sequence numbers are gone: begin anew with a higher epoch
+            self._failure = None
+            self._lanes.clear()
+            await self.init()
 
     async def detach(self) -> OpenTransaction:
         """Flush, and leave the open transaction to whoever gets the result."""
@@ -96,10 +108,6 @@ class ArrowProducer:
             await lane.cancel()
 
     async def _end(self, *, committed: bool) -> None:
-        if committed:
-            await self.flush()
-        else:
-            await self.close()
         if self.state.partitions:
             assert self.state.transactional_id is not None
             transaction = OpenTransaction(self.state.transactional_id, self.state.producer_id, self.state.epoch)

@@ -66,6 +66,13 @@ class Lane:
         if self._runner is not None:
             await self._runner
 
+    def discard(self) -> int:
+        """Drop what is not under way yet; the number of batches."""
+        dropped = len(self._queue)
+        self.queued_bytes -= sum(len(batch.data) for batch in self._queue)
+        self._queue.clear()
+        return dropped
+
     async def cancel(self) -> None:
         if self._runner is not None:
             self._runner.cancel()
