@@ -18,9 +18,9 @@ def numbered(start: int, end: int) -> list[str]:
     return [f"v{number:04}" for number in range(start, end)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def spread(lab: Lab) -> str:
-    """A topic of several segments in each of two partitions; the high watermarks may not be written down yet."""
+    """A topic of several segments in each of two partitions."""
     topic = lab.topic(2, segment_bytes=str(1 << 20))
     filler = "x" * 1000
     for partition in (0, 1):
@@ -28,6 +28,7 @@ def spread(lab: Lab) -> str:
             rows = [f"p{partition}-{number:05}-{filler}" for number in range(first, first + 1000)]
             lab.produce(topic, rows, partition=partition, timestamps=[1000 * n for n in range(first, first + 1000)])
     assert len(LogDirectory(lab.data).partition(topic, 0).segments) > 2
+    lab.settle(topic, 2)
     return topic
 
 
@@ -70,6 +71,7 @@ def test_read_committed_from_disk(lab: Lab) -> None:
     lab.produce(topic, ["kept-1"], transactional_id=f"{topic}-a")
     lab.produce(topic, ["aborted-1", "aborted-2"], transactional_id=f"{topic}-b", commit=False)
     lab.produce(topic, ["kept-2"], transactional_id=f"{topic}-a")
+    lab.settle(topic)
     committed = lab.segments(topic, **{"kafka.isolation.level": "read_committed"})
     assert values(committed) == ["kept-1", "kept-2"]
     assert values(lab.segments(topic)) == ["aborted-1", "aborted-2", "kept-1", "kept-2"]
@@ -84,8 +86,10 @@ def test_a_stream_over_segments(lab: Lab, tmp_path: Path) -> None:
         return reader.option("startingOffsets", "earliest").load(str(lab.data))
 
     batches: list[Any] = []
+    lab.settle(topic)
     lab.into(stream(), batches, tmp_path)
     lab.produce(topic, numbered(5, 9))
+    lab.settle(topic)
     lab.into(stream(), batches, tmp_path)
     assert [row for _, rows in batches for row in rows] == numbered(0, 9)
 

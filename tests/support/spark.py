@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,8 +15,10 @@ from pyspark.sql.streaming import StreamingQuery
 from tidelog.client import topics
 from tidelog.client.blocking import Driver
 from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.offsets import end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.common.types import TopicPartition
+from tidelog.log.reader import LogDirectory
 
 T = TypeVar("T")
 
@@ -78,6 +81,16 @@ class Lab:
 
     def stream(self, topic: str | None = None, **options: str) -> DataFrame:
         return self._source(self.spark.readStream, topic, options).load()
+
+    def settle(self, topic: str, partitions: int = 1, timeout: float = 30) -> None:
+        """Wait until the broker has written down high watermarks that cover what is in the topic now."""
+        ends = self.ask(lambda cluster: end_offsets(cluster, self.partitions_of(topic, partitions)))
+        deadline = time.monotonic() + timeout
+        while any(
+            end > known.get(tp, 0) for known in [LogDirectory(self.data).high_watermarks] for tp, end in ends.items()
+        ):
+            assert time.monotonic() < deadline, "the high watermarks are not written down"
+            time.sleep(0.1)
 
     def segments(self, topic: str, **options: str) -> DataFrame:
         reader = self.spark.read.format("tidelog").option("mode", "segments").option("subscribe", topic)
