@@ -65,7 +65,8 @@ class OrdersPipeline:
     def products(self) -> DataFrame:
         """The newest version of each product: a compacted topic is a table of its keys."""
         newest = self.table("products").groupBy("key").agg(f.max_by("value", "offset").alias("value"))
-        return newest.select(f.from_json(f.col("value").cast("string"), PRODUCT).alias("p")).select("p.*")
+        rows = newest.where("value is not null")  # a null value is a tombstone: the product is gone
+        return rows.select(f.from_json(f.col("value").cast("string"), PRODUCT).alias("p")).select("p.*")
 
     def enrich(self) -> DataFrame:
         """Orders joined with products; what cannot be joined or read goes to the dead letters, with the reason."""
