@@ -25,6 +25,8 @@ from tidelog.protocol.messages import (
 
 # The newest versions of the protocol before KIP-890's second part: the epoch stays the same until the next init.
 _LAST_INIT, _LAST_ADD, _LAST_END = 5, 3, 4
+#: The id is not going to be used again: any time-out that every broker allows.
+_FENCE_TIMEOUT_MS = 1_000
 #: States in which a transaction holds back the readers of its partitions.
 ONGOING = "Ongoing"
 COMPLETE_COMMIT = "CompleteCommit"
@@ -104,7 +106,7 @@ async def end_transaction(cluster: ClusterClient, transaction: OpenTransaction, 
 
 async def fence(cluster: ClusterClient, transactional_id: str) -> None:
     """Abort whatever the id has open, and keep its producers from writing on."""
-    await init_producer_id(cluster, transactional_id, 60_000)
+    await init_producer_id(cluster, transactional_id, _FENCE_TIMEOUT_MS)
 
 
 async def list_transactions(
