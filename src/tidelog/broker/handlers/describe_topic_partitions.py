@@ -26,7 +26,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
     cursor = request.cursor
     if cursor is not None:
         if cursor.partition_index < 0 or (named and cursor.topic_name not in named):
-            return _refused(named, ErrorCode.INVALID_REQUEST)
+            return _refused([topic.name for topic in request.topics], ErrorCode.INVALID_REQUEST)
         names = [name for name in names if name >= cursor.topic_name]
     limit = max(1, min(ctx.broker.config[keys.MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit))
     response = DescribeTopicPartitionsResponse()
@@ -84,5 +84,5 @@ def _unknown(name: str) -> Topic:
     )
 
 
-def _refused(names: set[str], code: ErrorCode) -> DescribeTopicPartitionsResponse:
-    return DescribeTopicPartitionsResponse(topics=[Topic(error_code=code, name=name) for name in sorted(names)])
+def _refused(names: list[str], code: ErrorCode) -> DescribeTopicPartitionsResponse:
+    return DescribeTopicPartitionsResponse(topics=[Topic(error_code=code, name=name) for name in names])

@@ -79,10 +79,11 @@ async def alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest) 
     for change in changes:
         values = wanted.setdefault(change.name, dict(stored.get(paths.sanitize(change.name), {})))
         try:
+            mechanism = _check(change)
             if seen[change.name, change.mechanism] > 1:
                 text = "A user credential cannot be altered twice in the same request"
                 raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
-            _apply(change, values)
+            _apply(change, mechanism, values)
             outcome.setdefault(change.name, None)
         except KafkaError as error:
             outcome[change.name] = error
@@ -100,21 +101,26 @@ async def alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest) 
     )
 
 
-def _apply(change: Deletion | Upsertion, values: dict[str, str]) -> None:
+def _check(change: Deletion | Upsertion) -> Mechanism:
     mechanism = MECHANISMS.get(change.mechanism)
     if not change.name:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     if mechanism is None:
         raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    if isinstance(change, Upsertion):
+        if change.iterations < MIN_ITERATIONS:
+            raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+        if change.iterations > MAX_ITERATIONS:
+            raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    return mechanism
+
+
+def _apply(change: Deletion | Upsertion, mechanism: Mechanism, values: dict[str, str]) -> None:
     if isinstance(change, Deletion):
         if values.pop(mechanism.name, None) is None:
             text = "Attempt to delete a user credential that does not exist"
             raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, text)
         return
-    if change.iterations < MIN_ITERATIONS:
-        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
-    if change.iterations > MAX_ITERATIONS:
-        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
     values[mechanism.name] = credential(mechanism, change.salt, change.salted_password, change.iterations)
 
 

@@ -40,6 +40,7 @@ _TELL_NO_START = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.INVALID_REQUIRED_ACKS,
         ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
     }
 )
 

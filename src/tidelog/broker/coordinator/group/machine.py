@@ -227,8 +227,6 @@ class GroupMachine:
         self, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
     ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
         known = self.state.groups.get(group.group_id)
-        if known is None and group.member_id is not None and group.member_epoch >= 0:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         if isinstance(known, ConsumerGroup) and (group.member_id is not None or group.member_epoch >= 0):
             member = known.member(group.member_id or "")
             if not member.uses_classic and member.epoch != group.member_epoch:
