@@ -65,7 +65,7 @@ test-faults: oracle  ## crashes, kills, full disks
 	$(PYTEST) -q tests/faults
 
 soak: oracle  ## the long forms of faults, fuzz and simulation
-	$(PYTEST) -q --soak tests/faults tests/property tests/spark
+	$(PYTEST) -q --soak tests/faults tests/property tests/spark tests/interop/differential
 
 mutants: setup  ## seeded faults, each of which must turn a test red
 	$(BIN)/python tools/mutants.py
