@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 
@@ -18,9 +19,11 @@ from support.failing_sink import FailingSource
 from support.spark import Lab
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transactions import OpenTransaction
-from tidelog.client.transactions import describe_transaction, end_transaction, list_transactions
+from tidelog.client.transactions import describe_transaction, end_transaction, fence, list_transactions
 from tidelog.common.errors import KafkaError
+from tidelog.spark.commit_protocol import JOB, transactional_id
 from tidelog.spark.decisions import Decision, DecisionLog
+from tidelog.spark.options import SinkOptions
 
 EXPECTED = [f"v{number:03}" for number in range(200)]
 STEPS = ["opened a transaction", "wrote", "detached", "opened", "decided", "committed one", "ended"]
@@ -121,6 +124,29 @@ def test_a_decided_transaction_that_is_lost_stops_the_query_and_is_never_rewritt
     seen = lab.committed(target)
     assert len(seen) < len(EXPECTED)
     assert len(set(seen)) == len(seen)
+
+
+def test_a_dead_jobs_decision_is_carried_out_by_the_next_job_and_a_lost_one_stops_nobody(lab: Lab) -> None:
+    target = lab.topic(1)
+
+    async def die(cluster: Any) -> None:
+        for word, lost in (("decided", False), ("lost", True)):
+            name = f"{JOB}{target}-{word}"
+            producer = ArrowProducer(cluster, transactional_id=transactional_id(name, 0, 0, "x"))
+            await producer.init()
+            producer.begin()
+            await producer.send(target, value=pa.array([word.encode()], pa.binary()))
+            transaction = await producer.detach()
+            log = DecisionLog(cluster, SinkOptions.decisions_topic, name)
+            await log.open()
+            await log.decide(Decision(name, 0, (transaction,)))
+            if lost:
+                await fence(cluster, transaction.transactional_id)
+
+    lab.ask(die, **{"isolation.level": "read_committed"})
+    writer = lab.spark.sql("select 'mine' value").write.format("tidelog")
+    writer.option("kafka.bootstrap.servers", lab.address).option("topic", target).mode("append").save()
+    assert sorted(lab.committed(target)) == ["decided", "mine"]
 
 
 def test_foreach_batch_writes_once_under_a_name(lab: Lab, source: str, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ are gone, and writing them anew could only guess what readers have already seen.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 
 from tidelog.client.blocking import Driver
@@ -35,6 +36,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.spark.decisions import Decision, DecisionLog, read_decisions
 
+_log = logging.getLogger(__name__)
 _PREFIX = "tidelog-spark"
 #: What the id of a batch job begins with, in the place of a query's.
 JOB = "job-"
@@ -190,11 +192,19 @@ async def recover_jobs(cluster: ClusterClient, topic: str, step: Step) -> None:
     decisions = await read_decisions(cluster, places)
     for decision in decisions.values():
         if decision.query.startswith(JOB):
-            await carry_out(cluster, decision, step)
-            await abort_strays(cluster, decision.query, decision)
-            log = DecisionLog(cluster, topic, decision.query)
-            if await log.open() is not None:
-                await log.forget()
+            await _recover_job(cluster, topic, decision, step)
+
+
+async def _recover_job(cluster: ClusterClient, topic: str, decision: Decision, step: Step) -> None:
+    """Another job's loss is reported here for the last time: it must not stop those that come after it."""
+    try:
+        await carry_out(cluster, decision, step)
+    except TransactionLostError as error:
+        _log.error("a batch job of the past is incomplete: %s", error)
+    await abort_strays(cluster, decision.query, decision)
+    log = DecisionLog(cluster, topic, decision.query)
+    if await log.open() is not None:
+        await log.forget()
 
 
 async def _gather(operations: Iterable[object]) -> None:
