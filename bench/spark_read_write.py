@@ -30,7 +30,7 @@ from tidelog.client.producer.arrow_producer import ArrowProducer
 QUICK = "--quick" in sys.argv
 ROUNDS = 2 if QUICK else 4
 SIZES = [(100, 1_000_000 if QUICK else 2_000_000), (1000, 150_000 if QUICK else 400_000)]
-JOB = Path(__file__).resolve().parents[1] / "tests" / "support" / "spark_bench_job.py"
+JOB = Path(__file__).parent / "spark_engines" / "job.py"
 
 
 def fill(address: str) -> list[dict[str, object]]:
