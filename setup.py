@@ -36,7 +36,7 @@ class BuildKernel(build_ext):
 def extensions() -> list[Extension]:
     from Cython.Build import cythonize
 
-    flags = ["-O3", "-fno-strict-aliasing", "-Wno-unused-function", "-Wno-unreachable-code"]
+    flags = ["-O3", "-g0", "-fno-strict-aliasing", "-Wno-unused-function", "-Wno-unreachable-code"]
     modules = []
     depends = sorted(str(header) for header in Path("src").rglob("_*.h"))
     for path in sorted(Path("src").rglob("*.pyx")):
