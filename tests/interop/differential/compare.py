@@ -65,6 +65,13 @@ class Report:
             else:
                 self.excepted[row] += 1
 
+    def merge(self, other: Report) -> None:
+        self.cases.update(other.cases)
+        self.equal.update(other.equal)
+        self.excepted.update(other.excepted)
+        self.reasons.update(other.reasons)
+        self.differences += other.differences
+
     def grouped(self, requests: bool = False) -> str:
         """The differences, those that look the same together."""
         groups: dict[tuple[str, ...], list[Difference]] = {}

@@ -129,6 +129,10 @@ class Session:
         self._await_leaders(name, partitions)
         return name
 
+    def settle(self) -> None:
+        """Wait until the broker knows what its controller decided so far: changes reach it in their order."""
+        self.topic()
+
     def topic_id(self, name: str) -> bytes:
         return next((key for key, value in self.names.ids.items() if value == name), self.unknown_id)
 

@@ -164,6 +164,7 @@ def quotas(s: Session) -> None:
         request = base()
         request.validate_only = False
         s.ask("for real", request, version)
+        s.settle()
     Component = DescribeClientQuotasRequest.ComponentData
     for version in s.versions(ApiKey.DESCRIBE_CLIENT_QUOTAS):
 

@@ -184,6 +184,7 @@ def _list_changes() -> dict[str, list[tuple[str, int, str | None]]]:
 
 
 def _describe_again(s: Session, topic: str) -> None:
+    s.settle()
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=TOPIC, resource_name=topic, configuration_keys=["retention.ms", "segment.bytes", "cleanup.policy"]
     )

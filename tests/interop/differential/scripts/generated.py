@@ -63,7 +63,7 @@ def random_messages(s: Session) -> None:
             if key == ApiKey.METADATA and version < 4:
                 continue  # creates what it is asked for
             for number in range(RANDOM_CASES * (10 if s.thorough else 1)):
-                message = Calm(f"{s.prefix}-{key}-{version}-{number}").message(api_spec(key).request, version)
+                message = Calm(f"{key}-{version}-{number}").message(api_spec(key).request, version)
                 s.ask(f"random {number}", message, version)
 
 
@@ -71,22 +71,22 @@ def malformed(s: Session) -> None:
     """Bodies that are cut short, go on too long, or never were one."""
     for key in ApiKey:
         for version in s.versions(key):
-            for label, body in _bodies(s, key, version).items():
+            for label, body in _bodies(key, version).items():
                 s.ask_raw(label, key, version, body)
 
 
-def _bodies(s: Session, key: ApiKey, version: int) -> dict[str, bytes]:
+def _bodies(key: ApiKey, version: int) -> dict[str, bytes]:
     if key in (ApiKey.LIST_GROUPS, ApiKey.LIST_CONFIG_RESOURCES):
         return {}
     out = {"sevens": b"\x07" * 40}
     if key in NOT_AT_RANDOM:
         return out
+    if key == ApiKey.METADATA and version < 4:
+        return out  # creates what it is asked for
     if key not in MINUS_ONE_IS_ALL:
         out["ones"] = b"\xff" * 40
     try:
-        sound = (
-            Calm(f"{s.prefix}-malformed-{key}-{version}").message(request_class(key).__name__, version).encode(version)
-        )
+        sound = Calm(f"malformed-{key}-{version}").message(request_class(key).__name__, version).encode(version)
     except (KafkaError, ProtocolError):
         return out
     if sound:
