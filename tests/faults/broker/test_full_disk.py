@@ -83,7 +83,7 @@ def test_full_directory_goes_offline_alone(small_disk: Path, tmp_path: Path) -> 
     with server:
         admin = AdminClient({"bootstrap.servers": server.address, "log_level": 0})
         for name in ("one", "two"):
-            admin.create_topics([NewTopic(name, 1, 1)])[name].result(20)
+            admin.create_topics([NewTopic(name, 1, 1)])[name].result(60)
         on_small = next(name for name in ("one", "two") if (small / f"{name}-0").is_dir())
         other = "two" if on_small == "one" else "one"
         acknowledged = fill_until_it_fails(server.address, on_small)

@@ -112,7 +112,7 @@ def test_half_frames_do_not_hold_others_up(server: TidelogServer) -> None:
 
 def test_a_client_that_never_reads_cannot_fill_the_memory(server: TidelogServer) -> None:
     admin = AdminClient({"bootstrap.servers": server.address})
-    admin.create_topics([NewTopic("unread", 1, 1)])["unread"].result(20)
+    admin.create_topics([NewTopic("unread", 1, 1)])["unread"].result(60)
     producer = Producer({"bootstrap.servers": server.address})
     for _ in range(60):
         producer.produce("unread", value=bytes(900_000), partition=0)

@@ -95,7 +95,7 @@ def test_acknowledged_records_survive_exactly_once(rounds: int, tmp_path: Path) 
     server = TidelogServer(tmp_path, properties={"log.segment.bytes": "1048576", "log.index.interval.bytes": "512"})
     with server:
         admin = AdminClient({"bootstrap.servers": server.address, "log_level": 0})
-        admin.create_topics([NewTopic("load", PARTITIONS, 1)])["load"].result(20)
+        admin.create_topics([NewTopic("load", PARTITIONS, 1)])["load"].result(60)
         load = Load(server.address, "load")
         for number in range(rounds):
             load.run(0.15 + 0.05 * (number % 5))

@@ -69,7 +69,7 @@ def copiers(server: TidelogServer, home: Path, protocol: str) -> Iterator[Copier
 def fill(server: TidelogServer, count: int) -> None:
     admin = AdminClient({"bootstrap.servers": server.address})
     for future in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in ("in", "out")]).values():
-        future.result(20)
+        future.result(60)
     producer = Producer({"bootstrap.servers": server.address, "enable.idempotence": True})
     for number in range(count):
         producer.produce("in", str(number), str(number % 16), partition=number % PARTITIONS)

@@ -57,7 +57,7 @@ def consume(address: str, topic: str, count: int, group: str | None = None) -> l
 def configs(address: str, topic: str) -> dict[str, str]:
     resource = ConfigResource(ResourceType.TOPIC, topic)
     admin = AdminClient({"bootstrap.servers": address})
-    described = admin.describe_configs([resource])[resource].result(20)
+    described = admin.describe_configs([resource])[resource].result(60)
     return {entry.name: entry.value for entry in described.values() if entry.source == 1}
 
 
@@ -72,7 +72,7 @@ def test_a_stopped_kafka_is_served_and_can_go_back(tmp_path, version, mode):
         admin = AdminClient({"bootstrap.servers": kafka.address})
         settings = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
         for future in admin.create_topics([NewTopic("plain", 3, 1), NewTopic("kept", 1, 1, config=settings)]).values():
-            future.result(30)
+            future.result(60)
         produce(kafka.address, "plain", values)
         produce(kafka.address, "kept", values[:10], **{"transactional.id": "tx", "compression.type": "lz4"})
         assert sorted(consume(kafka.address, "plain", 50, "readers"))
@@ -114,4 +114,4 @@ def _set_config(address: str, topic: str, name: str, value: str) -> None:
     entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": address})
-    admin.incremental_alter_configs([resource])[resource].result(20)
+    admin.incremental_alter_configs([resource])[resource].result(60)

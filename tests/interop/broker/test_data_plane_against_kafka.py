@@ -55,14 +55,14 @@ class Peer:
         self.ids: dict[str, bytes] = {}
         self.sock: socket.socket | None = None
         for topic, (partitions, config) in TOPICS.items():
-            self.admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(30)
+            self.admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(60)
         self.wait_for_leaders()
 
     def wait_for_leaders(self) -> None:
         for _ in range(200):
             described = self.admin.describe_topics(TopicCollection(list(TOPICS)))
             try:
-                found = {name: future.result(30) for name, future in described.items()}
+                found = {name: future.result(60) for name, future in described.items()}
             except KafkaException:  # not known everywhere yet
                 time.sleep(0.1)
                 continue
@@ -428,7 +428,7 @@ def test_a_changed_limit_applies_at_once(peers):
     for peer in peers:
         entry = ConfigEntry("max.message.bytes", "300", incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ConfigResource.Type.TOPIC, "ids", incremental_configs=[entry])
-        peer.admin.incremental_alter_configs([resource])[resource].result(30)
+        peer.admin.incremental_alter_configs([resource])[resource].result(60)
         for _ in range(100):
             answer = normal(peer.ask(P, 9, produce("ids", batch(bytes(1000)))))
             if answer["responses"][0]["partition_responses"][0]["error_code"]:

@@ -27,7 +27,7 @@ def admin(server: Any) -> AdminClient:
 
 def create(server: Any, name: str, partitions: int = 1, **config: str) -> None:
     client = admin(server)  # kept until the answer is there: librdkafka drops what a collected handle asked
-    client.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(20)
+    client.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(60)
 
 
 def produce(server: Any, topic: str, records: list[tuple[bytes | None, bytes | None]], **config: Any) -> list[Message]:
@@ -132,7 +132,7 @@ def test_offsets_by_timestamp_and_watermarks(server: Any, topic: Callable[[], st
         consumer.close()
     client = admin(server)
     for spec, offset in [(OffsetSpec.earliest(), 0), (OffsetSpec.latest(), 100), (OffsetSpec.max_timestamp(), 99)]:
-        assert client.list_offsets({TopicPartition(name, 0): spec})[TopicPartition(name, 0)].result(10).offset == offset
+        assert client.list_offsets({TopicPartition(name, 0): spec})[TopicPartition(name, 0)].result(60).offset == offset
 
 
 def test_topics_partitions_and_configs(server: Any, topic: Callable[[], str]) -> None:
@@ -142,10 +142,10 @@ def test_topics_partitions_and_configs(server: Any, topic: Callable[[], str]) ->
     with pytest.raises(KafkaException, match="TOPIC_ALREADY_EXISTS"):
         create(server, name)
     assert len(client.list_topics(name, timeout=10).topics[name].partitions) == 2
-    client.create_partitions([NewPartitions(name, 4)])[name].result(10)
+    client.create_partitions([NewPartitions(name, 4)])[name].result(60)
     assert len(client.list_topics(name, timeout=10).topics[name].partitions) == 4
     resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-    assert client.describe_configs([resource])[resource].result(10)["retention.ms"].value == "3600000"
+    assert client.describe_configs([resource])[resource].result(60)["retention.ms"].value == "3600000"
     change = ConfigResource(
         ConfigResource.Type.TOPIC,
         name,
@@ -154,13 +154,13 @@ def test_topics_partitions_and_configs(server: Any, topic: Callable[[], str]) ->
             ConfigEntry("retention.ms", None, incremental_operation=AlterConfigOpType.DELETE),
         ],
     )
-    client.incremental_alter_configs([change])[change].result(10)
-    configs = client.describe_configs([resource])[resource].result(10)
+    client.incremental_alter_configs([change])[change].result(60)
+    configs = client.describe_configs([resource])[resource].result(60)
     assert configs["max.message.bytes"].value == "2000"
     assert configs["retention.ms"].value == "604800000"
     with pytest.raises(AssertionError, match="MSG_SIZE_TOO_LARGE"):
         produce(server, name, [(None, bytes(5000))])
-    client.delete_topics([name])[name].result(10)
+    client.delete_topics([name])[name].result(60)
     deadline = time.monotonic() + 20
     while name in client.list_topics(timeout=10).topics and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -172,7 +172,7 @@ def test_delete_records(server: Any, topic: Callable[[], str]) -> None:
     create(server, name)
     produce(server, name, [(None, b"%d" % n) for n in range(50)])
     client = admin(server)
-    result = client.delete_records([TopicPartition(name, 0, 20)])[TopicPartition(name, 0)].result(10)
+    result = client.delete_records([TopicPartition(name, 0, 20)])[TopicPartition(name, 0)].result(60)
     assert result.low_watermark == 20
     assert [m.offset() for m in consume(server, name, 30)] == list(range(20, 50))
 
@@ -185,7 +185,7 @@ def test_bad_topic_names(server: Any, bad: str) -> None:
 
 def test_cluster_is_described(server: Any) -> None:
     client = admin(server)
-    cluster = client.describe_cluster().result(10)
+    cluster = client.describe_cluster().result(60)
     assert len(cluster.nodes) == 1
     assert cluster.controller is not None
     assert len(cluster.cluster_id) == 22

@@ -38,7 +38,7 @@ def run(version: str, *arguments: str) -> str:
 def test_produces_and_reads_back(server: Any, topic: Callable[[], str], version: str) -> None:
     name = topic()
     client = AdminClient({"bootstrap.servers": server.address})
-    client.create_topics([NewTopic(name, 1, 1)])[name].result(20)
+    client.create_topics([NewTopic(name, 1, 1)])[name].result(60)
     codec = CODECS.get(version, "none")
     assert "PRODUCED 300" in run(
         version, "produce", server.address, name, "300", codec, "all" if version > "0.9" else "-1"
@@ -55,6 +55,6 @@ def test_an_old_consumer_reads_new_records(server: Any, topic: Callable[[], str]
         pytest.skip("Apache Kafka 4 dropped the old versions")
     name = topic()
     client = AdminClient({"bootstrap.servers": server.address})
-    client.create_topics([NewTopic(name, 1, 1)])[name].result(20)
+    client.create_topics([NewTopic(name, 1, 1)])[name].result(60)
     run("3.9.2", "produce", server.address, name, "500", "gzip", "all")
     assert "CONSUMED 500" in run(version, "consume", server.address, name, "500")

@@ -31,7 +31,7 @@ def filled(server: Any, topic: Callable[[], str]) -> Callable[..., str]:
     def make(partitions: int = 3, count: int = 60) -> str:
         name = topic()
         admin = AdminClient({"bootstrap.servers": server.address})
-        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(20)
+        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(60)
         producer = Producer({"bootstrap.servers": server.address})
         for number in range(count):
             producer.produce(name, key=str(number), value=f"value {number}", partition=number % partitions)

@@ -24,7 +24,7 @@ SETTINGS = {
 def write_ours(server: TidelogServer) -> None:
     """A group with members that came and went, offsets in and out of transactions, an open transaction."""
     admin = AdminClient({"bootstrap.servers": server.address})
-    admin.create_topics([NewTopic("events", 2, 1)])["events"].result(20)
+    admin.create_topics([NewTopic("events", 2, 1)])["events"].result(60)
     producer = Producer({"bootstrap.servers": server.address, "transactional.id": "ours"})
     producer.init_transactions(20)
     member = Consumer({"bootstrap.servers": server.address, "group.id": "group", "auto.offset.reset": "earliest"})

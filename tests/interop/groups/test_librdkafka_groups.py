@@ -137,7 +137,7 @@ def test_commits_are_listed_changed_and_deleted(server: Any, filled: Callable[..
     member.close()
     assert group in {found.group_id for found in admin.list_consumer_groups().result().valid}
     (deleted,) = admin.delete_consumer_groups([group]).values()
-    deleted.result(20)
+    deleted.result(60)
     assert group not in {found.group_id for found in admin.list_consumer_groups().result().valid}
     member = consumer(server, group)
     assert [partition.offset for partition in member.committed([TopicPartition(name, 0)], 20)] == [-1001]

@@ -21,7 +21,7 @@ CONFIG = {"segment.bytes": "1048576", "index.interval.bytes": "2000", "segment.i
 def produce_to(kafka: KafkaBroker) -> None:
     """Batches of very different sizes, with timestamps that jump back and forth, over several segments."""
     admin = AdminClient({"bootstrap.servers": kafka.address})
-    admin.create_topics([NewTopic("topic", 1, 1, config=CONFIG)])["topic"].result(20)
+    admin.create_topics([NewTopic("topic", 1, 1, config=CONFIG)])["topic"].result(60)
     rng = random.Random(11)
     producer = Producer({"bootstrap.servers": kafka.address, "linger.ms": 0, "enable.idempotence": True})
     now = 1_790_000_000_000

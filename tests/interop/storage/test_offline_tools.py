@@ -22,7 +22,7 @@ SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.part
 def fill(kafka: KafkaBroker) -> dict[bytes, bytes]:
     """A keyed topic, a committed group, a transaction; returns the keyed topic's table."""
     admin = AdminClient({"bootstrap.servers": kafka.address})
-    admin.create_topics([NewTopic("accounts", 1, 1, config={"segment.ms": "1"})])["accounts"].result(20)
+    admin.create_topics([NewTopic("accounts", 1, 1, config={"segment.ms": "1"})])["accounts"].result(60)
     producer = Producer({"bootstrap.servers": kafka.address, "transactional.id": "tx", "linger.ms": 0})
     producer.init_transactions(30)
     table: dict[bytes, bytes] = {}

@@ -28,7 +28,7 @@ Row = tuple[int, int, bytes | None, bytes | None]
 
 def create(kafka: KafkaBroker, name: str, config: dict[str, str] | None = None) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.address})
-    admin.create_topics([NewTopic(name, 1, 1, config=config or {})])[name].result(20)
+    admin.create_topics([NewTopic(name, 1, 1, config=config or {})])[name].result(60)
 
 
 def produce(kafka: KafkaBroker, topic: str, codec: str, count: int = 200, **config: Any) -> None:
