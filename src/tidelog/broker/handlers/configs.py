@@ -58,11 +58,19 @@ Described = DescribeConfigsResponse.DescribeConfigsResult
 # -- describe --------------------------------------------------------------------------------------------------------
 
 
+DESCRIBABLE = frozenset(
+    (Resource.TOPIC, Resource.BROKER, Resource.BROKER_LOGGER, Resource.CLIENT_METRICS, Resource.GROUP)
+)
+
+
 async def describe(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     response = DescribeConfigsResponse()
+    strange = [resource.resource_type for resource in request.resources if resource.resource_type not in DESCRIBABLE]
     for resource in request.resources:
         result = Described(resource_type=resource.resource_type, resource_name=resource.resource_name)
         try:
+            if strange:  # one resource of an unknown type spoils the request
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {strange[0]}")
             entries = await _entries(ctx, resource.resource_type, resource.resource_name, resource.configuration_keys)
             result.configs = [_described(entry, request, ctx.header.api_version) for entry in entries]
         except KafkaError as error:
@@ -123,7 +131,7 @@ async def _entries(ctx: RequestContext, kind: int, name: str, names: Collection[
         stored = await _stored(broker, f"{paths.CLIENT_METRICS_CONFIGS}/{paths.sanitize(name)}")
         wanted = [key for key in CLIENT_METRICS_KEYS if not names or key.name in names]
         return [_metrics_entry(key, stored.get(key.name)) for key in wanted]
-    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+    raise AssertionError(f"a resource of type {kind} was let through")
 
 
 def _metrics_entry(key: Key[Any], stored: str | None) -> Entry:
