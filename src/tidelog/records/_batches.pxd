@@ -28,6 +28,8 @@ cdef struct Batch:
 cdef class BatchRun:
     cdef object __weakref__
     cdef Py_buffer source
+    cdef Py_ssize_t offset  # of the batches' buffer within `source`
+    cdef bint locked
     cdef bint held
     cdef object memory
     cdef Batch* batches
@@ -40,6 +42,7 @@ cdef class BatchRun:
     cdef readonly int64_t record_total
     cdef readonly int compressed
 
+    cdef int hold_base(self, object base) except -1
     cdef Batch* grow(self) except NULL
     cdef int add_c(self, Py_ssize_t position, Py_ssize_t size) except -1
     cdef int append_c(self, Py_ssize_t position, Py_ssize_t size) except -1

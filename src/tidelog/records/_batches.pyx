@@ -19,7 +19,7 @@ contents are not, as Apache Kafka does: clients send a corrupt batch again, an i
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport INT64_MAX, uint32_t
 from libc.string cimport memcpy
@@ -127,6 +127,23 @@ cdef class BatchRun:
         self.held = True
         self.data = <uint8_t*>self.source.buf
         self.length = self.source.len
+        self.locked = self.source.readonly
+        if isinstance(buffer, memoryview):
+            self.hold_base((<object>buffer).obj)
+
+    cdef int hold_base(self, object base) except -1:
+        """Hold the bytes themselves instead of a view of them: before CPython 3.12.8 a memoryview with an exported
+        buffer crashes the process when the garbage collector breaks a cycle that it is part of (gh-77894)."""
+        cdef Py_buffer bytes_held
+        PyObject_GetBuffer(base, &bytes_held, PyBUF_SIMPLE)
+        self.offset = self.data - <uint8_t*>bytes_held.buf
+        if 0 <= self.offset <= bytes_held.len - self.length:
+            PyBuffer_Release(&self.source)
+            self.source = bytes_held
+        else:  # a view of something that copies when asked for its bytes
+            self.offset = 0
+            PyBuffer_Release(&bytes_held)
+        return 0
 
     def __dealloc__(self):
         if self.batches != self.few:
@@ -140,11 +157,15 @@ cdef class BatchRun:
     @property
     def buffer(self):
         """The object that the batches lie in."""
-        return <object>self.source.obj if self.held else None
+        if not self.held:
+            return None
+        if self.offset == 0 and self.length == self.source.len:
+            return <object>self.source.obj
+        return memoryview(<object>self.source.obj).cast("B")[self.offset:self.offset + self.length]
 
     @property
     def readonly(self):
-        return bool(self.source.readonly)
+        return self.locked
 
     cdef Batch* grow(self) except NULL:
         """Room for one more batch at the end; the caller fills it and counts it."""
@@ -276,7 +297,7 @@ cdef class BatchRun:
         claim that they are the broker's."""
         cdef Batch* batch
         cdef uint8_t* p
-        if self.source.readonly:
+        if self.locked:
             raise BufferError("a run can only be stamped in a writable buffer")
         for index in range(first, stop):
             batch = &self.batches[index]
@@ -304,8 +325,10 @@ cdef class BatchRun:
 
     cdef object view_of(self, Py_ssize_t position, Py_ssize_t size):
         if self.memory is None:
-            self.memory = memoryview(<object>self.source.obj).cast("B") if self.source.itemsize != 1 \
-                else memoryview(<object>self.source.obj)
+            self.memory = memoryview(<object>self.source.obj)
+            if self.memory.format != "B":
+                self.memory = self.memory.cast("B")
+        position += self.offset
         return self.memory[position:position + size]
 
     cdef int clear_c(self) except -1:
@@ -397,7 +420,7 @@ cdef class BatchRun:
 
     def take(self, Py_ssize_t start, Py_ssize_t stop):
         """A run of the batches [start, stop) in the same buffer, with what check found."""
-        cdef BatchRun part = BatchRun(<object>self.source.obj)
+        cdef BatchRun part = BatchRun(self.buffer)
         if start < 0 or stop > self.count or start > stop:
             raise IndexError(f"the run has {self.count} batches")
         for index in range(start, stop):

@@ -184,9 +184,19 @@ cdef class Held:
     """A buffer that is kept in place while addresses point into it."""
 
     cdef Py_buffer view
+    cdef const uint8_t* data
 
     def __cinit__(self, source):
+        cdef Py_buffer base
         PyObject_GetBuffer(source, &self.view, PyBUF_SIMPLE)
+        self.data = <const uint8_t*>self.view.buf
+        if isinstance(source, memoryview):  # hold what it is a view of (see BatchRun.hold_base)
+            PyObject_GetBuffer((<object>source).obj, &base, PyBUF_SIMPLE)
+            if 0 <= self.data - <const uint8_t*>base.buf <= base.len - self.view.len:
+                PyBuffer_Release(&self.view)
+                self.view = base
+            else:
+                PyBuffer_Release(&base)
 
     def __dealloc__(self):
         PyBuffer_Release(&self.view)
@@ -225,7 +235,7 @@ cdef class ColumnReader:
         cdef Held held = Held(source)
         self.held.append(held)
         self.buffers.append(source)
-        return <const uint8_t*>held.view.buf
+        return held.data
 
     def add(self, source, bint check_crc=False):
         """Name the wanted batches of a buffer; return how many bytes of it were whole batches."""
