@@ -103,6 +103,7 @@ def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogCo
             log_start_offset=known.log_starts.get(tp, 0),
             clean=known.clean,
             high_watermark=known.high_watermarks.get(tp, 0),
+            producer_expiration_ms=manager.producer_expiration_ms,
         )
     except KafkaError as error:
         if disk_error(error) is not None:

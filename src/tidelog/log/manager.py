@@ -43,6 +43,7 @@ from tidelog.log.names import (
     stray_dir_name,
 )
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.producer_state import DEFAULT_EXPIRATION_MS
 from tidelog.log.scheduler import Scheduler, TimerQueue
 from tidelog.log.tasks import CheckpointTask, FlushTask
 
@@ -214,7 +215,12 @@ class LogManager:
             topic_id=topic_id,
             files=self.files,
             scheduler=self.scheduler,
+            producer_expiration_ms=self.producer_expiration_ms,
         )
+
+    @property
+    def producer_expiration_ms(self) -> int:
+        return int(str(self.defaults.get("producer.id.expiration.ms", DEFAULT_EXPIRATION_MS)))
 
     def _by_load(self) -> list[LogDir]:
         """The directories that serve, the one with the fewest partitions first."""

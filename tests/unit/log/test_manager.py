@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from support.logs import batch, run_of
 from support.managed_logs import TP, all_records, append, compact_config, open_manager
 from tidelog.common.errors import StorageError
+from tidelog.common.rng import seeded_rng
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
 from tidelog.log.log_dir import LogDir, disk_error
@@ -426,3 +428,23 @@ def test_of_two_snapshots_the_later_one_wins_whoever_is_faster(data: Path) -> No
     (marks,) = manager.checkpoint_tasks(high_watermarks_only=True)
     assert list(marks.snapshot.files) == ["replication-offset-checkpoint"]
     manager.shutdown()
+
+
+def test_producers_expire_by_the_brokers_key(data: Path) -> None:
+    clock = ManualClock()
+    defaults = {"producer.id.expiration.ms": 5000}
+    manager = LogManager([data], defaults, clock=clock, rng=seeded_rng(1))
+    manager.open()
+    manager.load()
+    config = LogConfig.from_topic({})
+    log = manager.create(TopicPartition("t", 0), config)
+    log.append_as_leader(run_of(batch(producer_id=9, epoch=0, sequence=0, timestamp=clock.time_ms())), 0)
+    clock.advance(4)
+    assert log.expire_producers(clock.time_ms()) == 0
+    manager.shutdown()
+    again = LogManager([data], defaults, clock=clock, rng=seeded_rng(1))
+    again.open()
+    again.load(lambda topic: config)
+    clock.advance(2)
+    assert again.logs[TopicPartition("t", 0)].expire_producers(clock.time_ms()) == 1
+    again.shutdown()
