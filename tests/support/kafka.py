@@ -197,7 +197,18 @@ class KafkaBroker:
         command = java_command(self.version, self.conf, "kafka.Kafka", str(settings), heap=self.heap)
         self.broker = JavaProcess(command, self.home / "broker.log", self.port, f"Kafka {self.version}")
         self.broker.wait_listening()
+        self._wait_for_controller()
         return self
+
+    def _wait_for_controller(self, timeout: float = 60) -> None:
+        """A broker listens before it knows its controller; librdkafka would wait a minute for the news."""
+        from confluent_kafka.admin import AdminClient
+
+        admin = AdminClient({"bootstrap.servers": self.address, "log_level": 0})
+        deadline = time.monotonic() + timeout
+        while admin.list_topics(timeout=timeout).controller_id < 0:
+            assert time.monotonic() < deadline, "Kafka has no controller"
+            time.sleep(0.05)
 
     def stop(self) -> None:
         """A clean stop of the broker; ZooKeeper stays."""
