@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from tidelog.common.errors import ErrorCode, KafkaError
 
@@ -50,11 +49,11 @@ class ConfigError(KafkaError):
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
         self.name = name
+        self.allowed = allowed
         super().__init__(ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {allowed}")
 
 
-@dataclass(frozen=True)
-class Validator:
+class Validator(NamedTuple):
     """A check and the sentence that says what it allows."""
 
     accepts: Callable[[Any], bool]
@@ -81,19 +80,33 @@ def not_empty() -> Validator:
     return Validator(lambda value: bool(value), "Value must not be empty")
 
 
-@dataclass(frozen=True, eq=False)
 class Key(Generic[T]):
-    """A declared key. Compare by identity: declare once, import where needed."""
+    """A declared key. Compare by identity: declare once, import where needed.
 
-    name: str
-    type: Type
-    default: T
-    validator: Validator | None = None
-    doc: str = ""
-    importance: str = "medium"
-    update: Update = Update.READ_ONLY
-    #: Another key (of the broker) that gives the default of this (topic) key, e.g. segment.bytes ← log.segment.bytes.
-    synonyms: tuple[str, ...] = ()
+    `synonyms` are keys (of the broker) that give the default of this (topic) key: segment.bytes ← log.segment.bytes.
+    """
+
+    __slots__ = ("default", "doc", "importance", "name", "synonyms", "type", "update", "validator")
+
+    def __init__(
+        self,
+        name: str,
+        type: Type,
+        default: T,
+        validator: Validator | None = None,
+        doc: str = "",
+        importance: str = "medium",
+        update: Update = Update.READ_ONLY,
+        synonyms: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.default = default
+        self.validator = validator
+        self.doc = doc
+        self.importance = importance
+        self.update = update
+        self.synonyms = synonyms
 
     def parse(self, raw: object) -> T:
         value = _parse(self.name, self.type, raw)
@@ -106,12 +119,12 @@ class Key(Generic[T]):
         return self.type is Type.PASSWORD
 
 
-@dataclass
 class ConfigDef:
     """A set of declared keys, in the order of their declaration."""
 
-    title: str
-    keys: dict[str, Key[Any]] = field(default_factory=dict)
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.keys: dict[str, Key[Any]] = {}
 
     def define(
         self,

@@ -1,81 +1,23 @@
-"""Listening sockets: who may connect, how many, and how long they may be silent."""
+"""A listening socket. It accepts by itself, not through the loop's server: so it can leave newcomers waiting."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import socket
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 
 from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
+from tidelog.net.connection_table import FOREVER, ConnectionTable
 
 logger = logging.getLogger("tidelog.net")
 
-
-@dataclass
-class NetworkLimits:
-    """The limits that all listeners of a broker share. Mutable: the keys behind them are dynamic."""
-
-    max_frame: int = 104_857_600
-    max_connections: int = 2_147_483_647
-    max_connections_per_ip: int = 2_147_483_647
-    per_ip_overrides: dict[str, int] = field(default_factory=dict)
-    max_idle_ms: int = 600_000
-    send_buffer: int = -1
-    receive_buffer: int = -1
-    backlog: int = 50
-
-
-class ConnectionTable:
-    """Every open connection of one broker, over all its listeners."""
-
-    def __init__(self, limits: NetworkLimits) -> None:
-        self.limits = limits
-        self.connections: set[ServerConnection] = set()
-        self._per_ip: Counter[str] = Counter()
-        self._seen: dict[ServerConnection, tuple[int, float]] = {}
-
-    def __len__(self) -> int:
-        return len(self.connections)
-
-    def refusal(self, host: str) -> str | None:
-        """Why a new connection from `host` is one too many, if it is."""
-        limit = self.limits.per_ip_overrides.get(host, self.limits.max_connections_per_ip)
-        if self._per_ip[host] >= limit:
-            return f"{limit} connections from {host} are open (max.connections.per.ip)"
-        if len(self.connections) >= self.limits.max_connections:
-            return f"{self.limits.max_connections} connections are open (max.connections)"
-        return None
-
-    def add(self, connection: ServerConnection) -> None:
-        self.connections.add(connection)
-        self._per_ip[connection.client_host] += 1
-
-    def remove(self, connection: ServerConnection) -> None:
-        if connection in self.connections:
-            self.connections.discard(connection)
-            self._seen.pop(connection, None)
-            self._per_ip[connection.client_host] -= 1
-            if not self._per_ip[connection.client_host]:
-                del self._per_ip[connection.client_host]
-
-    def close_idle(self, now: float) -> int:
-        """Close who has sent nothing for connections.max.idle.ms and waits for no answer; how many that were."""
-        if self.limits.max_idle_ms < 0:
-            return 0
-        closed = 0
-        for connection in list(self.connections):
-            reads, since = self._seen.get(connection, (-1, now))
-            if connection.busy or reads != connection.reads:
-                self._seen[connection] = (connection.reads, now)
-            elif (now - since) * 1000 >= self.limits.max_idle_ms:
-                connection.close()
-                closed += 1
-        return closed
+#: Connections accepted in one turn of the loop, at most.
+TURN = 64
+#: How long to wait when the system does not give us a connection (no descriptors left).
+PAUSE_SECONDS = 1.0
 
 
 class Listener:
@@ -89,19 +31,18 @@ class Listener:
         self._sink = sink
         self._buffers = buffers
         self._executor = executor
-        self._server: asyncio.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._socket: socket.socket | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._arriving: set[asyncio.Task[None]] = set()
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Listen; returns the address that is really bound (port 0 picks a free one)."""
-        loop = asyncio.get_running_loop()
-        limits = self.table.limits
-        sock = self._bind(host, port)
-        self._server = await loop.create_server(
-            lambda: ServerConnection(self, self._sink, self._buffers, loop, limits.max_frame),
-            sock=sock,
-            backlog=max(limits.backlog, 128),
-        )
-        bound = sock.getsockname()
+        self._loop = asyncio.get_running_loop()
+        self._socket = self._bind(host, port)
+        self._socket.listen(max(self.table.limits.backlog, 128))
+        self._go_on()
+        bound = self._socket.getsockname()
         return bound[0], bound[1]
 
     def _bind(self, host: str, port: int) -> socket.socket:
@@ -123,14 +64,68 @@ class Listener:
             raise
         return sock
 
+    # -- accepting ---------------------------------------------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        self._timer = None
+        if self._loop is not None and self._socket is not None:
+            self._loop.add_reader(self._socket.fileno(), self._accept)
+
+    def _hold(self, seconds: float) -> None:
+        """Accept nobody for so long, or until there is room."""
+        assert self._loop is not None
+        assert self._socket is not None
+        self._loop.remove_reader(self._socket.fileno())
+        if seconds == FOREVER:
+            self.table.when_room(self._go_on)
+        else:
+            self._timer = self._loop.call_later(seconds, self._go_on)
+
+    def _accept(self) -> None:
+        """Somebody knocks."""
+        for _ in range(TURN):
+            if self._socket is None:
+                return
+            if wait := self.table.wait(self.name):
+                self._hold(wait)
+                return
+            try:
+                sock, address = self._socket.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                logger.error("%s accepts nobody for %g s: %s", self.name, PAUSE_SECONDS, error)
+                self._hold(PAUSE_SECONDS)
+                return
+            self._welcome(sock, address[0])
+
+    def _welcome(self, sock: socket.socket, host: str) -> None:
+        assert self._loop is not None
+        if reason := self.table.refusal(host):
+            logger.warning("closed %s on %s: %s", host, self.name, reason)
+            sock.close()
+            return
+        sock.setblocking(False)
+        connection = ServerConnection(self, self._sink, self._buffers, self._loop, self.table.limits.max_frame)
+        self.table.enter(connection, host)
+        task = self._loop.create_task(self._set_up(self._loop, connection, sock))
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+
+    async def _set_up(self, loop: asyncio.AbstractEventLoop, connection: ServerConnection, sock: socket.socket) -> None:
+        try:
+            await loop.connect_accepted_socket(lambda: connection, sock)
+        except OSError as error:
+            logger.warning("closed a connection on %s that could not be set up: %s", self.name, error)
+            sock.close()
+            self.table.leave(connection)
+
     def on_made(self, connection: ServerConnection) -> None:
-        reason = self.table.refusal(connection.client_host)
-        self.table.add(connection)
-        if reason is not None:
-            connection.close(reason)
+        if connection.closing:  # it had to go before it was here
+            connection.transport.abort()
 
     def on_lost(self, connection: ServerConnection) -> None:
-        self.table.remove(connection)
+        self.table.leave(connection)
 
     def in_thread(self, work: Callable[[], object], done: Callable[[], None]) -> None:
         """Run `work` on a thread, then `done` on the loop."""
@@ -145,6 +140,11 @@ class Listener:
 
     async def stop(self) -> None:
         """Stop accepting."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._loop is not None and self._socket is not None:
+            self._loop.remove_reader(self._socket.fileno())
+            self._socket.close()
+            self._socket = None
+        if self._arriving:
+            await asyncio.wait(self._arriving)

@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
-from tidelog.net.listener import ConnectionTable, Listener, NetworkLimits
+from tidelog.net.connection_table import ConnectionTable, NetworkLimits
+from tidelog.net.listener import Listener
 
 
 class RecordingSink(FrameSink):
@@ -66,14 +68,22 @@ def framed(body: bytes) -> bytes:
 
 @asynccontextmanager
 async def listening(sink: FrameSink, **limits: Any):
-    table = ConnectionTable(NetworkLimits(**limits))
+    async with many_listening(sink, ["TEST"], **limits) as ([listener], [(host, port)]):
+        yield listener, host, port
+
+
+@asynccontextmanager
+async def many_listening(sink: FrameSink, names: list[str], clock: Clock = SYSTEM_CLOCK, **limits: Any):
+    """Several listeners of one broker; yields them and their addresses."""
+    table = ConnectionTable(NetworkLimits(**limits), clock)
     with ThreadPoolExecutor(1) as executor:
-        listener = Listener("TEST", table, sink, ReceiveBuffers(), executor)
-        host, port = await listener.start("127.0.0.1", 0)
+        listeners = [Listener(name, table, sink, ReceiveBuffers(), executor) for name in names]
+        addresses = [await listener.start("127.0.0.1", 0) for listener in listeners]
         try:
-            yield listener, host, port
+            yield listeners, addresses
         finally:
-            await listener.stop()
+            for listener in listeners:
+                await listener.stop()
             for connection in list(table.connections):
                 connection.close()
             await until(lambda: not table.connections)

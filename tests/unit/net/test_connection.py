@@ -261,39 +261,3 @@ def test_random_bytes_never_hurt_the_others(noise):
         run(main())
     finally:
         logging.disable(logging.NOTSET)
-
-
-def test_too_many_connections_are_refused(caplog):
-    async def main():
-        async with listening(RecordingSink(), max_connections=3, max_connections_per_ip=2) as (listener, host, port):
-            pairs = [await connect(host, port) for _ in range(2)]
-            reader, writer = await connect(host, port)
-            assert await reader.read() == b""
-            assert len(listener.table) == 2
-            for _, other in [*pairs, (reader, writer)]:
-                other.close()
-
-    with caplog.at_level(logging.WARNING, "tidelog.net"):
-        run(main())
-    assert "max.connections.per.ip" in caplog.text
-
-
-def test_silent_connections_are_closed_and_waiting_ones_are_not():
-    async def main():
-        def answer(connection, frame):
-            connection.begin()
-
-        sink = RecordingSink(answer)
-        async with listening(sink, max_idle_ms=1000) as (listener, host, port):
-            _, silent = await connect(host, port)
-            _, waiting = await connect(host, port)
-            waiting.write(framed(b"long poll"))
-            await until(lambda: sink.frames and len(listener.table) == 2)
-            assert listener.table.close_idle(10.0) == 0
-            assert listener.table.close_idle(10.5) == 0
-            assert listener.table.close_idle(11.5) == 1
-            await until(lambda: len(listener.table) == 1)
-            silent.close()
-            waiting.close()
-
-    run(main())

@@ -18,7 +18,10 @@ from tidelog.common.config import Config, ConfigError, Key, Update
 T = TypeVar("T")
 
 #: Prefixes under which others declare their keys: they are not ours to check, and not unknown.
-FOREIGN_PREFIXES = ("listener.name.", "rlmm.config.", "rsm.config.", "config.providers.", "sasl.oauthbearer.")
+LISTENER_PREFIX = "listener.name."
+FOREIGN_PREFIXES = (LISTENER_PREFIX, "rlmm.config.", "rsm.config.", "config.providers.", "sasl.oauthbearer.")
+#: What may be set for one listener alone, of that which is not security.
+LISTENER_KEYS = (keys.MAX_CONNECTIONS, keys.MAX_CONNECTION_CREATION_RATE)
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 
@@ -58,7 +61,7 @@ class BrokerConfig:
 
         A stored value that no longer parses is left out rather than stopping the broker: the static one stays.
         """
-        before = self._effective
+        before, listeners_before = self._effective, self._listener_values()
         self.dynamic_broker, self.dynamic_default = dict(broker), dict(default)
         values: dict[str, Any] = {}
         for layer in (default, broker):
@@ -70,14 +73,33 @@ class BrokerConfig:
                     except ConfigError:
                         continue
         self._effective = self.static.with_values(values)
+        listeners_after = self._listener_values()
         names = before.explicit | self._effective.explicit
         changed = frozenset(
             name for name in names if before[BROKER_KEYS.keys[name]] != self._effective[BROKER_KEYS.keys[name]]
         )
+        changed |= {name for name, _ in listeners_before.items() ^ listeners_after.items()}
         if changed:
             for callback in self._callbacks:
                 callback(changed)
         return changed
+
+    def _listener_values(self) -> dict[str, str]:
+        """What is set for single listeners, by its full name."""
+        layers = {**self.raw, **self.dynamic_default, **self.dynamic_broker}
+        return {name: text for name, text in layers.items() if name.startswith(LISTENER_PREFIX)}
+
+    def of_listener(self, key: Key[T], listener: str) -> T:
+        """The value for one listener: `listener.name.<listener>.<key>`, else the broker's own."""
+        name = f"{LISTENER_PREFIX}{listener.lower()}.{key.name}"
+        for layer in (self.dynamic_broker, self.dynamic_default, self.raw):
+            if name in layer:
+                try:
+                    return key.parse(layer[name])
+                except ConfigError as error:
+                    if layer is self.raw:
+                        raise ConfigError(name, layer[name], error.allowed) from None
+        return self[key]
 
     # -- derived -----------------------------------------------------------------------------------------------------
 
@@ -153,3 +175,6 @@ class BrokerConfig:
         if not self.log_dirs:
             raise ConfigError("log.dirs", "", "At least one log directory is needed")
         _ = self.advertised
+        for endpoint in self.listeners:
+            for key in LISTENER_KEYS:
+                self.of_listener(key, endpoint.name)

@@ -105,14 +105,15 @@ MAX_CONNECTIONS = integer(
     MAX_INT32,
     at_least(0),
     update=CLUSTER_WIDE,
-    doc="The most connections that the broker accepts at a time.",
+    doc="The most connections at a time; others wait to be accepted. `listener.name.<listener>.max.connections` limits "
+    "one listener; where there are several, the brokers' own is bound by that alone, and others are closed for it.",
 )
 MAX_CONNECTIONS_PER_IP = integer(
     "max.connections.per.ip",
     MAX_INT32,
     at_least(0),
     update=CLUSTER_WIDE,
-    doc="The most connections that one address may have.",
+    doc="The most connections that one address may have; any more are closed.",
 )
 MAX_CONNECTIONS_PER_IP_OVERRIDES = string(
     "max.connections.per.ip.overrides",
@@ -125,7 +126,8 @@ MAX_CONNECTION_CREATION_RATE = integer(
     MAX_INT32,
     at_least(0),
     update=CLUSTER_WIDE,
-    doc="The most new connections per second.",
+    doc="The most new connections per second, on average; others wait to be accepted. Also for one listener: "
+    "`listener.name.<listener>.max.connection.creation.rate`.",
 )
 CONNECTION_FAILED_AUTHENTICATION_DELAY_MS = integer(
     "connection.failed.authentication.delay.ms",

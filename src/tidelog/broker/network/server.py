@@ -13,7 +13,8 @@ from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.workers import Workers
 from tidelog.common.config import Key
 from tidelog.net._receive import ReceiveBuffers
-from tidelog.net.listener import ConnectionTable, Listener, NetworkLimits
+from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
+from tidelog.net.listener import Listener
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
@@ -25,15 +26,26 @@ MAX_THREADS = 8
 
 
 def limits_from(config: BrokerConfig) -> NetworkLimits:
+    names = [endpoint.name for endpoint in config.listeners]
     return NetworkLimits(
         max_frame=config[keys.SOCKET_REQUEST_MAX_BYTES],
         max_connections=config[keys.MAX_CONNECTIONS],
         max_connections_per_ip=config[keys.MAX_CONNECTIONS_PER_IP],
         per_ip_overrides=parse_overrides(config[keys.MAX_CONNECTIONS_PER_IP_OVERRIDES]),
+        creation_rate=config[keys.MAX_CONNECTION_CREATION_RATE],
         max_idle_ms=config[keys.CONNECTIONS_MAX_IDLE_MS],
         send_buffer=_if_set(config, keys.SOCKET_SEND_BUFFER_BYTES),
         receive_buffer=_if_set(config, keys.SOCKET_RECEIVE_BUFFER_BYTES),
         backlog=config[keys.SOCKET_LISTEN_BACKLOG_SIZE],
+        listeners={name: _limits_of(config, name) for name in names},
+        protected=config.inter_broker_listener if len(names) > 1 else None,
+    )
+
+
+def _limits_of(config: BrokerConfig, listener: str) -> ListenerLimits:
+    return ListenerLimits(
+        config.of_listener(keys.MAX_CONNECTIONS, listener),
+        config.of_listener(keys.MAX_CONNECTION_CREATION_RATE, listener),
     )
 
 
@@ -52,7 +64,7 @@ class SocketServer:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._config: BrokerConfig = broker.config
-        self.table = ConnectionTable(limits_from(self._config))
+        self.table = ConnectionTable(limits_from(self._config), broker.clock)
         self.dispatcher = Dispatcher(broker)
         self._listeners: list[Listener] = []
         self._buffers = ReceiveBuffers()
@@ -100,10 +112,10 @@ class SocketServer:
                 connection.resume()
 
     def _on_config(self, names: frozenset[str]) -> None:
-        self.table.limits.__dict__.update(vars(limits_from(self._config)))
+        self.table.change(limits_from(self._config))
 
     def _sweep(self) -> None:
-        self.table.close_idle(self._broker.clock.monotonic())
+        self.table.close_idle()
         idle = self.table.limits.max_idle_ms
         delay = min(SWEEP_SECONDS, idle / 4000) if idle > 0 else SWEEP_SECONDS
         self._sweeper = asyncio.get_running_loop().call_later(max(delay, 0.05), self._sweep)

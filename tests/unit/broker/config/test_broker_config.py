@@ -7,6 +7,7 @@ import pytest
 from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint
+from tidelog.broker.network.server import limits_from
 from tidelog.common.config import ConfigError, Type
 from tidelog.common.properties import parse_properties
 from tidelog.log.config import TOPIC_KEYS
@@ -133,3 +134,37 @@ def test_ipv6_listeners():
     config = BrokerConfig({"listeners": "PLAINTEXT://[::1]:9092"})
     assert str(config.listeners[0]) == "PLAINTEXT://[::1]:9092"
     assert config.listeners[0].host == "::1"
+
+
+LISTENERS = {
+    "listeners": "CLIENTS://:9092,BROKERS://:9094",
+    "listener.security.protocol.map": "CLIENTS:PLAINTEXT,BROKERS:PLAINTEXT",
+    "inter.broker.listener.name": "BROKERS",
+}
+
+
+def test_limits_of_one_listener_and_of_all():
+    config = BrokerConfig({**LISTENERS, "max.connections": "10", "listener.name.clients.max.connections": "4"})
+    limits = limits_from(config)
+    assert (limits.max_connections, limits.protected) == (10, "BROKERS")
+    assert (limits.of("CLIENTS").max_connections, limits.of("BROKERS").max_connections) == (4, 10)
+    seen: list[frozenset[str]] = []
+    config.on_change(seen.append)
+    config.apply_dynamic(
+        {"listener.name.clients.max.connections": "6", "listener.name.brokers.max.connection.creation.rate": "9"}, {}
+    )
+    changed = {"listener.name.clients.max.connections", "listener.name.brokers.max.connection.creation.rate"}
+    assert seen == [changed]
+    assert limits_from(config).of("CLIENTS").max_connections == 6
+    assert limits_from(config).of("BROKERS").creation_rate == 9
+    config.apply_dynamic({"listener.name.clients.max.connections": "many"}, {})
+    assert limits_from(config).of("CLIENTS").max_connections == 4, "a stored value that cannot be is left out"
+
+
+def test_a_single_listener_is_not_protected():
+    assert limits_from(BrokerConfig({})).protected is None
+
+
+def test_a_wrong_limit_of_a_listener_is_explained():
+    with pytest.raises(ConfigError, match=r"-1 for configuration listener.name.clients.max.connections: .*at least 0"):
+        BrokerConfig({**LISTENERS, "listener.name.clients.max.connections": "-1"})

@@ -1,0 +1,236 @@
+"""Who may connect: limits of the broker, of a listener, of an address, and of the rate; who is closed when silent."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+
+import uvloop
+
+from tidelog.net.connection_table import ListenerLimits, NetworkLimits
+from tidelog.testing.clock import ManualClock
+
+from .harness import RecordingSink, framed, listening, many_listening, read_frame, until
+
+
+def run(coroutine):
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(asyncio.wait_for(coroutine, 30))
+
+
+class Client:
+    """A connection that says hello at once, whether or not anybody has accepted it."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+        writer.write(framed(b"hello"))
+
+    @classmethod
+    async def knock(cls, address):
+        return cls(*await asyncio.open_connection(*address))
+
+    async def is_served(self):
+        return await read_frame(self.reader) == b"hello"
+
+    async def is_closed(self):
+        try:
+            return await self.reader.read() == b""
+        except ConnectionResetError:
+            return True
+        finally:
+            self.leave()
+
+    def leave(self):
+        self.writer.close()
+
+
+async def turns():
+    """As much time as a broker needs to accept somebody, and more."""
+    for _ in range(50):
+        await asyncio.sleep(0.001)
+
+
+def test_a_full_house_makes_newcomers_wait():
+    async def main():
+        sink = RecordingSink()
+        async with listening(sink, max_connections=2) as (listener, host, port):
+            first, second = await Client.knock((host, port)), await Client.knock((host, port))
+            assert await first.is_served()
+            assert await second.is_served()
+            third = await Client.knock((host, port))
+            await turns()
+            assert len(listener.table) == 2
+            assert len(sink.frames) == 2
+            first.leave()
+            assert await third.is_served()
+            assert len(listener.table) == 2
+            second.leave()
+            third.leave()
+
+    run(main())
+
+
+def test_a_higher_limit_lets_those_who_wait_in():
+    async def main():
+        async with listening(RecordingSink(), max_connections=0) as (listener, host, port):
+            client = await Client.knock((host, port))
+            await turns()
+            assert not listener.table.connections
+            listener.table.change(NetworkLimits(max_connections=1))
+            assert await client.is_served()
+            client.leave()
+
+    run(main())
+
+
+def test_one_listener_has_a_limit_of_its_own():
+    async def main():
+        limits = {"A": ListenerLimits(max_connections=1)}
+        async with many_listening(RecordingSink(), ["A", "B"], listeners=limits) as ((one, _), (a, b)):
+            first = await Client.knock(a)
+            assert await first.is_served()
+            waiting = await Client.knock(a)
+            others = [await Client.knock(b) for _ in range(3)]
+            for other in others:
+                assert await other.is_served()
+            await turns()
+            assert len(one.table) == 4
+            first.leave()
+            assert await waiting.is_served()
+            for client in [waiting, *others]:
+                client.leave()
+
+    run(main())
+
+
+def test_brokers_come_in_and_the_most_silent_client_goes():
+    async def main():
+        clock = ManualClock()
+        limits = {"max_connections": 2, "protected": "BROKERS"}
+        async with many_listening(RecordingSink(), ["CLIENTS", "BROKERS"], clock, **limits) as (listeners, addresses):
+            clients, brokers = addresses
+            table = listeners[0].table
+            lively, silent = await Client.knock(clients), await Client.knock(clients)
+            assert await lively.is_served()
+            assert await silent.is_served()
+            table.close_idle()
+            clock.advance(5)
+            lively.writer.write(framed(b"hello"))
+            assert await lively.is_served()
+            broker = await Client.knock(brokers)
+            assert await broker.is_served()
+            assert await silent.is_closed()
+            second = await Client.knock(brokers)
+            assert await second.is_served()
+            assert await lively.is_closed()
+            third = await Client.knock(brokers)  # there is nobody left to make room, and brokers have no limit here
+            assert await third.is_served()
+            newcomer = await Client.knock(clients)
+            await turns()
+            assert len(table) == 3
+            for one in (broker, second, third, newcomer):
+                one.leave()
+
+    run(main())
+
+
+def test_a_lower_limit_closes_the_most_silent():
+    async def main():
+        async with listening(RecordingSink()) as (listener, host, port):
+            clients = [await Client.knock((host, port)) for _ in range(3)]
+            for client in clients:
+                assert await client.is_served()
+            listener.table.change(NetworkLimits(max_connections=1))
+            assert await clients[0].is_closed()
+            assert await clients[1].is_closed()
+            assert len(listener.table) == 1
+            clients[2].leave()
+
+    run(main())
+
+
+def test_one_address_too_often_is_turned_away(caplog):
+    async def main():
+        limits = {"max_connections": 3, "max_connections_per_ip": 5, "per_ip_overrides": {"127.0.0.1": 2}}
+        async with listening(RecordingSink(), **limits) as (listener, host, port):
+            clients = [await Client.knock((host, port)) for _ in range(2)]
+            for client in clients:
+                assert await client.is_served()
+            third = await Client.knock((host, port))
+            assert await third.is_closed()
+            assert len(listener.table) == 2
+            clients[0].leave()
+            await until(lambda: len(listener.table) == 1)
+            fourth = await Client.knock((host, port))
+            assert await fourth.is_served()
+            for client in [*clients, fourth]:
+                client.leave()
+
+    with caplog.at_level(logging.WARNING, "tidelog.net"):
+        run(main())
+    assert "2 connections from 127.0.0.1 are open (max.connections.per.ip)" in caplog.text
+
+
+def test_too_many_a_second_wait():
+    async def main():
+        async with listening(RecordingSink(), creation_rate=2) as (listener, host, port):
+            clients = [await Client.knock((host, port)) for _ in range(21)]  # ten seconds' worth may come at once
+            for client in clients:
+                assert await client.is_served()
+            late = await Client.knock((host, port))
+            began = asyncio.get_running_loop().time()
+            assert len(listener.table) == 21
+            assert await late.is_served()
+            assert asyncio.get_running_loop().time() - began > 0.2
+            for client in [*clients, late]:
+                client.leave()
+
+    run(main())
+
+
+def test_out_of_descriptors_is_a_pause_and_not_the_end(caplog, monkeypatch):
+    monkeypatch.setattr("tidelog.net.listener.PAUSE_SECONDS", 0.01)
+
+    async def main():
+        async with listening(RecordingSink()) as (listener, host, port):
+            real, failures = listener._socket, [errno.EMFILE, errno.ENFILE]
+
+            class Starved:
+                def accept(self):
+                    if failures:
+                        code = failures.pop()
+                        raise OSError(code, os.strerror(code))
+                    return real.accept()
+
+                fileno, close = real.fileno, real.close
+
+            listener._socket = Starved()
+            client = await Client.knock((host, port))
+            assert await client.is_served()
+            assert not failures
+            client.leave()
+
+    run(main())
+    assert "Too many open files" in caplog.text
+
+
+def test_silent_connections_are_closed_and_waiting_ones_are_not():
+    async def main():
+        clock = ManualClock()
+        sink = RecordingSink(lambda connection, frame: connection.begin() if frame == b"long poll" else None)
+        async with many_listening(sink, ["TEST"], clock, max_idle_ms=1000) as ([listener], [address]):
+            silent, waiting = await Client.knock(address), await Client.knock(address)
+            waiting.writer.write(framed(b"long poll"))
+            await until(lambda: b"long poll" in sink.frames and len(sink.frames) == 3)
+            assert listener.table.close_idle() == 0
+            clock.advance(0.5)
+            assert listener.table.close_idle() == 0
+            clock.advance(1)
+            assert listener.table.close_idle() == 1
+            await until(lambda: len(listener.table) == 1)
+            silent.leave()
+            waiting.leave()
+
+    run(main())
