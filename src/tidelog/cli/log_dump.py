@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from tidelog.cli.log_decode import decode_internal
 from tidelog.cli.log_files import describe_file
 from tidelog.cli.log_paths import is_partition, partitions_of
-from tidelog.cli.output import Output, json_bytes, json_option, text_of, time_text
+from tidelog.cli.output import Output, display, json_bytes, json_option, snake, text_of, time_text
 from tidelog.common.errors import UsageError
-from tidelog.log.names import LOG, parse_dir, split_name
+from tidelog.log.names import LOG, file_name, parse_dir, split_name
 from tidelog.log.reader import PartitionReader
 from tidelog.log.segment_reader import SegmentReader
 from tidelog.records.attributes import TimestampType
 from tidelog.records.batch import Record, RecordBatch
 from tidelog.records.control import control_type
 
+#: Where a batch lies: part of every line that stands for itself, the title of a table.
+PLACE_COLUMNS = ("Partition", "Segment")
 BATCH_COLUMNS = (
     "Position", "Base offset", "Last offset", "Records", "Size", "Magic", "Codec", "Timestamp", "Leader epoch",
     "Producer", "Sequence", "Flags",
 )  # fmt: skip
+#: Rows of one table at most: it needs its column widths before its first line.
+PAGE = 1000
+
+
+class Placed(NamedTuple):
+    """A batch and where it lies."""
+
+    topic: str
+    partition: str
+    segment: int
+    position: int
+    batch: RecordBatch
+
+    @property
+    def file(self) -> str:
+        return f"{self.partition}/{file_name(self.segment, LOG)}" if self.partition else file_name(self.segment, LOG)
 
 
 @click.command("dump")
@@ -69,7 +88,7 @@ def dump(
         if name is None or name[1] != LOG:
             describe_file(path, output)
             return
-        batches: Iterator[tuple[str, int, RecordBatch]] = _of_file(path)
+        batches: Iterator[Placed] = _of_file(path)
     else:
         ranges = {"start_offset": offset, "end_offset": end, "start_time": from_time, "end_time": to_time}
         batches = _of_partitions(partitions_of([path], topic), ranges)
@@ -81,51 +100,42 @@ def dump(
         _dump_batches(batches, output, limit)
 
 
-def _of_file(path: Path) -> Iterator[tuple[str, int, RecordBatch]]:
+def _of_file(path: Path) -> Iterator[Placed]:
     from tidelog.common.fs import LOCAL_FS
 
     parsed = split_name(path.name)
     if parsed is None or parsed[2]:
         raise UsageError(f"{path} is no segment in use")
     parent = parse_dir(path.resolve().parent.name)
-    topic = parent.topic_partition.topic if parent else ""
+    topic, partition = (parent.topic_partition.topic, str(parent.topic_partition)) if parent else ("", "")
     for position, batch in SegmentReader(LOCAL_FS, path.parent, parsed[0]).placed_batches():
-        yield topic, position, batch
+        yield Placed(topic, partition, parsed[0], position, batch)
 
 
-def _of_partitions(
-    partitions: Iterator[PartitionReader], ranges: dict[str, int | None]
-) -> Iterator[tuple[str, int, RecordBatch]]:
+def _of_partitions(partitions: Iterator[PartitionReader], ranges: dict[str, int | None]) -> Iterator[Placed]:
     for partition in partitions:
-        for batch in partition.batches(**ranges):
-            yield partition.topic, -1, batch
+        for segment, position, batch in partition.placed_batches(**ranges):
+            yield Placed(partition.topic, str(partition.topic_partition), segment.base_offset, position, batch)
 
 
-def _dump_batches(batches: Iterator[tuple[str, int, RecordBatch]], output: Output, limit: int | None) -> None:
-    rows = (_batch_row(position, batch) for _, position, batch in batches)
+def _dump_batches(batches: Iterator[Placed], output: Output, limit: int | None) -> None:
+    chosen = islice(batches, limit)
     if output.terminal and not output.as_json:
-        page: list[list[object]] = []
-        for number, row in enumerate(rows):
-            if number == limit:
-                break
-            page.append(row)
-            if len(page) == 1000:  # a table needs its column widths: draw long dumps in pages
-                output.rows(BATCH_COLUMNS, page)
-                page = []
-        if page:
-            output.rows(BATCH_COLUMNS, page)
-    else:
-        for number, row in enumerate(rows):
-            if number == limit:
-                break
-            named = dict(zip(BATCH_COLUMNS, row, strict=True))
-            if output.as_json:
-                output.json({name.lower().replace(" ", "_"): value for name, value in named.items()})
-            else:
-                output.line(" ".join(f"{name.lower().replace(' ', '_')}={value}" for name, value in named.items()))
+        for file, placed in groupby(chosen, key=lambda one: one.file):
+            while page := [_batch_row(one) for one in islice(placed, PAGE)]:
+                output.rows(BATCH_COLUMNS, page, title=file)
+        return
+    names = [snake(column) for column in PLACE_COLUMNS + BATCH_COLUMNS]
+    for one in chosen:
+        fields = dict(zip(names, [one.partition or None, one.segment, *_batch_row(one)], strict=True))
+        if output.as_json:
+            output.json(fields)
+        else:
+            output.line(" ".join(f"{name}={display(value)}" for name, value in fields.items()))
 
 
-def _batch_row(position: int, batch: RecordBatch) -> list[object]:
+def _batch_row(placed: Placed) -> list[object]:
+    batch = placed.batch
     header = batch.header
     flags = [
         name
@@ -138,9 +148,9 @@ def _batch_row(position: int, batch: RecordBatch) -> list[object]:
     ]
     if header.delete_horizon is not None and header.magic >= 2:
         flags.append(f"delete-horizon={header.delete_horizon}")
-    producer = f"{header.producer_id}/{header.producer_epoch}" if header.producer_id >= 0 else "-"
+    producer = f"{header.producer_id}/{header.producer_epoch}" if header.producer_id >= 0 else None
     return [
-        position if position >= 0 else None,
+        placed.position,
         header.base_offset,
         header.last_offset,
         batch.record_count,
@@ -151,12 +161,12 @@ def _batch_row(position: int, batch: RecordBatch) -> list[object]:
         header.leader_epoch,
         producer,
         header.base_sequence if header.base_sequence >= 0 else None,
-        ",".join(flags),
+        ",".join(flags) or None,
     ]
 
 
 def _dump_records(
-    batches: Iterator[tuple[str, int, RecordBatch]],
+    batches: Iterator[Placed],
     output: Output,
     start: int | None,
     end: int | None,
@@ -164,7 +174,7 @@ def _dump_records(
     limit: int | None,
 ) -> None:
     shown = 0
-    for topic, _, batch in batches:
+    for topic, _, _, _, batch in batches:
         for record in batch.records():
             if not _in_range(record.offset, start, end) or not _in_range(record.timestamp, *times):
                 continue

@@ -132,6 +132,21 @@ class PartitionReader:
         end_time: int | None = None,
     ) -> Iterator[RecordBatch]:
         """The batches that hold offsets, and may hold timestamps, of the ranges; control batches included."""
+        placed = self.placed_batches(
+            start_offset=start_offset, end_offset=end_offset, start_time=start_time, end_time=end_time
+        )
+        for _, _, batch in placed:
+            yield batch
+
+    def placed_batches(
+        self,
+        *,
+        start_offset: int | None = None,
+        end_offset: int | None = None,
+        start_time: int | None = None,
+        end_time: int | None = None,
+    ) -> Iterator[tuple[SegmentReader, int, RecordBatch]]:
+        """The same with their places: (segment, position in its file, batch)."""
         start = self.log_start_offset if start_offset is None else max(start_offset, self.log_start_offset)
         segments = self.segments
         for number, segment in enumerate(segments):
@@ -147,9 +162,9 @@ class PartitionReader:
 
     def _batches_of(
         self, segment: SegmentReader, start: int, end: int | None, start_time: int | None, end_time: int | None
-    ) -> Iterator[RecordBatch]:
+    ) -> Iterator[tuple[SegmentReader, int, RecordBatch]]:
         first = start if start_time is None else max(start, segment.offset_before_time(start_time))
-        for batch in segment.batches(segment.position_of(first)):
+        for position, batch in segment.placed_batches(segment.position_of(first)):
             header = batch.header
             if header.last_offset < first:
                 continue
@@ -157,7 +172,7 @@ class PartitionReader:
                 return
             if start_time is not None and header.magic > 0 and header.max_timestamp < start_time:
                 continue
-            yield batch
+            yield segment, position, batch
 
     def records(
         self,

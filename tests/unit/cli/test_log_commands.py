@@ -90,6 +90,19 @@ def test_dump_batches(log: Command, data: Path) -> None:
     assert "base_offset=3 " in log("dump", data / "orders-0", "--offset", 3, "--limit", 1)
 
 
+def test_dumped_batches_say_where_they_lie(log: Command, data: Path) -> None:
+    rows = log.json("dump", data)
+    assert {row["partition"] for row in rows} == {"orders-0", "__consumer_offsets-3", "__transaction_state-0"}
+    for row in rows:
+        segment = data / row["partition"] / f"{row['segment']:020d}.log"
+        base = segment.read_bytes()[row["position"] :][:8]
+        assert int.from_bytes(base, "big") == row["base_offset"]
+    line = log("dump", data / "orders-0", "--limit", 1)
+    assert line.startswith("partition=orders-0 segment=0 position=0 base_offset=0 ")
+    assert line.endswith("producer=- sequence=- flags=-\n")
+    assert "None" not in log("dump", data)
+
+
 def test_dump_records_in_a_range(log: Command, data: Path) -> None:
     rows = log.json("dump", data / "orders-0", "--records", "--offset", 28)
     assert [row["offset"] for row in rows] == [28, 29, 30, 31]
