@@ -92,7 +92,8 @@ def recover_ours(path: Path) -> float:
 
 
 def clean_ours(path: Path) -> float:
-    from tidelog.log.cleaner import CleanerConfig, Rewriter
+    from tidelog.log.cleaner.config import CleanerConfig
+    from tidelog.log.cleaner.rewriter import Rewriter
     from tidelog.log.cleaner.throttler import Throttler
 
     log = open_log(path, clean=True)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from tidelog.broker import config as keys
 from tidelog.common.config import Key
 from tidelog.common.errors import KafkaError
-from tidelog.log.cleaner.rewriter import CleaningAborted, Rewriter
+from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.tasks import CheckpointTask, FlushTask
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
+    from tidelog.log.cleaner.rewriter import Rewriter
 
 logger = logging.getLogger(__name__)
 

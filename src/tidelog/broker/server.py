@@ -39,7 +39,7 @@ from tidelog.common.errors import TidelogError, UsageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
-from tidelog.log.cleaner import CleanerConfig
+from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.manager import LogManager
 
 if TYPE_CHECKING:

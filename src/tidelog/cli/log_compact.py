@@ -9,7 +9,7 @@ import click
 from tidelog.cli.log_paths import by_directory, is_partition, partitions_of
 from tidelog.cli.output import Output, json_option, size_text
 from tidelog.common.errors import KafkaError, UsageError
-from tidelog.log.cleaner import CleanerConfig
+from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.rewriter import CleanerStats
 from tidelog.log.config import LogConfig
 from tidelog.log.offline import OfflineDirectory

@@ -7,9 +7,8 @@ over the defaults.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from tidelog.common.config import ConfigError, Key
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -22,11 +21,11 @@ __all__ = ["TOPIC_KEYS", "LogConfig", "check_topic_config", "synonym_factor"]
 _UNITS = {".hours": 3_600_000, ".minutes": 60_000}
 
 
-@dataclass(frozen=True)
 class LogConfig:
     """A topic's configuration, parsed: one attribute per key, dots as underscores.
 
-    Make it by `from_topic`. `overrides` names the keys that the topic itself set.
+    Make it by `from_topic`. `overrides` names the keys that the topic itself set. It never changes: a topic that is
+    configured anew gets another one.
     """
 
     segment_bytes: int
@@ -68,6 +67,12 @@ class LogConfig:
     internal_segment_bytes: int | None
     overrides: frozenset[str]
 
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name}: a topic's configuration does not change, make another")
+
     @classmethod
     def from_topic(
         cls, overrides: Mapping[str, object] | None = None, broker_defaults: Mapping[str, object] | None = None
@@ -90,7 +95,7 @@ class LogConfig:
                 values["min_compaction_lag_ms"],
                 f"Value must not exceed max.compaction.lag.ms ({values['max_compaction_lag_ms']})",
             )
-        return cls(**values, overrides=own.explicit)
+        return cls({**values, "overrides": own.explicit})
 
     @property
     def compact(self) -> bool:
@@ -153,5 +158,5 @@ def _from_broker(key: Key[Any], broker: Mapping[str, object]) -> Any:
     return key.default
 
 
-_FIELD_NAMES = frozenset(field.name for field in fields(LogConfig)) - {"overrides"}
+_FIELD_NAMES = LogConfig.__annotations__.keys() - {"overrides"}
 assert {name.replace(".", "_") for name in TOPIC_KEYS.keys} == _FIELD_NAMES, "LogConfig must mirror TOPIC_KEYS"

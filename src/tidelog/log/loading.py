@@ -18,10 +18,10 @@ from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
 from tidelog.log.log_dir import LogDir, Offsets, disk_error
 from tidelog.log.names import DirName
-from tidelog.log.partition_log import PartitionLog
 
 if TYPE_CHECKING:
     from tidelog.log.manager import LogManager
+    from tidelog.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 
@@ -90,6 +90,8 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
 
 
 def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogConfig, known: _Known) -> PartitionLog:
+    from tidelog.log.partition_log import PartitionLog  # a broker without partitions starts without it
+
     try:
         return PartitionLog.open(
             path,

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
@@ -28,7 +28,8 @@ from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import random_uuid
 from tidelog.log import meta_properties
-from tidelog.log.cleaner import CleanerConfig, LogCleaner
+from tidelog.log.cleaner.cleaner import LogCleaner
+from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.config import LogConfig
 from tidelog.log.file_budget import FileBudget
 from tidelog.log.loading import Found, close_all, load_dirs
@@ -42,10 +43,11 @@ from tidelog.log.names import (
     future_dir_name,
     stray_dir_name,
 )
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.producer_state import DEFAULT_EXPIRATION_MS
 from tidelog.log.scheduler import Scheduler, TimerQueue
 from tidelog.log.tasks import CheckpointTask, FlushTask
+
+if TYPE_CHECKING:
+    from tidelog.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 
@@ -205,6 +207,8 @@ class LogManager:
         raise StorageError(f"no log directory is usable for {tp}")
 
     def _make(self, path: Path, config: LogConfig, topic_id: bytes | None) -> PartitionLog:
+        from tidelog.log.partition_log import PartitionLog  # a broker without partitions starts without it
+
         # Not synced here: what makes a topic durable is the cluster's metadata. The first flush syncs the names.
         return PartitionLog.open(
             path,
@@ -220,6 +224,8 @@ class LogManager:
 
     @property
     def producer_expiration_ms(self) -> int:
+        from tidelog.log.producer_state import DEFAULT_EXPIRATION_MS
+
         return int(str(self.defaults.get("producer.id.expiration.ms", DEFAULT_EXPIRATION_MS)))
 
     def _by_load(self) -> list[LogDir]:

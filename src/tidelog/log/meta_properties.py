@@ -12,8 +12,8 @@ Version 1 is what a KRaft broker (and Tidelog by itself) writes, version 0 what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import FileSystem
@@ -29,8 +29,7 @@ class MetaPropertiesError(StorageError):
     """The file does not parse, or does not belong to this node; the text says which file and why."""
 
 
-@dataclass(frozen=True)
-class MetaProperties:
+class MetaProperties(NamedTuple):
     cluster_id: str | None
     node_id: int | None
     directory_id: bytes | None = None

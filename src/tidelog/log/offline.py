@@ -18,9 +18,10 @@ from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import system_rng
 from tidelog.common.types import MAX_INT64, TopicPartition
 from tidelog.log import shutdown_marker
-from tidelog.log.cleaner import CleanerConfig, CleanJob, Rewriter
+from tidelog.log.cleaner.config import CleanerConfig
+from tidelog.log.cleaner.job import CleanJob
 from tidelog.log.cleaner.plan import LogToClean, measure
-from tidelog.log.cleaner.rewriter import CleanerStats
+from tidelog.log.cleaner.rewriter import CleanerStats, Rewriter
 from tidelog.log.cleaner.throttler import Throttler
 from tidelog.log.config import LogConfig
 from tidelog.log.file_budget import FileBudget

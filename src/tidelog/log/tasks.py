@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tidelog.log.flush import FlushJob
+from typing import TYPE_CHECKING
+
 from tidelog.log.log_dir import LogDir, Snapshot
-from tidelog.log.partition_log import PartitionLog
+
+if TYPE_CHECKING:
+    from tidelog.log.flush import FlushJob
+    from tidelog.log.partition_log import PartitionLog
 
 
 class FlushTask:

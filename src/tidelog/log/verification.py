@@ -7,8 +7,6 @@ meanwhile (its marker clears the guard), the late write is refused, and no hangi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 
 class VerificationGuard:
     """Equal only to itself."""
@@ -16,11 +14,13 @@ class VerificationGuard:
     __slots__ = ()
 
 
-@dataclass(slots=True)
 class _Entry:
-    guard: VerificationGuard
-    epoch: int
-    lowest_sequence: int
+    __slots__ = ("epoch", "guard", "lowest_sequence")
+
+    def __init__(self, guard: VerificationGuard, epoch: int, sequence: int) -> None:
+        self.guard = guard
+        self.epoch = epoch
+        self.lowest_sequence = sequence
 
 
 class Verifications:

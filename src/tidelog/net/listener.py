@@ -48,7 +48,7 @@ class Listener:
     def _bind(self, host: str, port: int) -> socket.socket:
         limits = self.table.limits
         family, kind, protocol, _, address = socket.getaddrinfo(
-            host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            _name(host or "0.0.0.0"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         sock = socket.socket(family, kind, protocol)
         try:
@@ -148,3 +148,8 @@ class Listener:
             self._socket = None
         if self._arriving:
             await asyncio.wait(self._arriving)
+
+
+def _name(host: str) -> str | bytes:
+    """The host as `getaddrinfo` takes it; it would load the codec of international names for any text."""
+    return host.encode() if host.isascii() else host

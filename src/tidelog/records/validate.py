@@ -16,7 +16,7 @@ records again (`BatchRun.screen`); this file is its slow side, where an error me
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
@@ -36,8 +36,7 @@ HOUR_MS = 3_600_000
 SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ProduceRules:
+class ProduceRules(NamedTuple):
     """The part of a topic's configuration that says what it takes."""
 
     codec: Codec | None = None  # None: the producer's own
@@ -55,8 +54,7 @@ class ProduceRules:
         return max(now_ms - self.before_max_ms, -MAX_INT64), min(now_ms + self.after_max_ms, MAX_INT64)
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatedRecords:
+class ValidatedRecords(NamedTuple):
     """What may be appended. `run` is the one that was given, unless something had to be rewritten."""
 
     run: BatchRun
@@ -68,12 +66,12 @@ class ValidatedRecords:
     converted_bytes: int = 0
 
 
-@dataclass(slots=True)
 class _Findings:
     """Per-record errors of one partition's records."""
 
-    errors: list[tuple[int, str | None]] = field(default_factory=list)
-    code: ErrorCode = ErrorCode.INVALID_RECORD
+    def __init__(self) -> None:
+        self.errors: list[tuple[int, str | None]] = []
+        self.code = ErrorCode.INVALID_RECORD
 
     def add(self, index: int, text: str, code: ErrorCode) -> None:
         if not self.errors:

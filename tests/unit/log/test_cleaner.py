@@ -19,9 +19,10 @@ from support.managed_logs import (
 )
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.types import TopicPartition
-from tidelog.log.cleaner import CleanerConfig, LogCleaner
+from tidelog.log.cleaner.cleaner import LogCleaner
+from tidelog.log.cleaner.config import CleanerConfig
+from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.cleaner.plan import measure
-from tidelog.log.cleaner.rewriter import CleaningAborted
 from tidelog.log.manager import LogManager
 from tidelog.log.names import CLEANED, SWAP
 from tidelog.log.partition_log import PartitionLog

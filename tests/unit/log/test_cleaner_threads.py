@@ -9,8 +9,9 @@ import pytest
 
 from support.managed_logs import all_records, append, compact_config, latest_values, open_manager
 from tidelog.common.types import TopicPartition
-from tidelog.log.cleaner import CleanJob, Rewriter
-from tidelog.log.cleaner.rewriter import CleaningAborted
+from tidelog.log.cleaner.errors import CleaningAborted
+from tidelog.log.cleaner.job import CleanJob
+from tidelog.log.cleaner.rewriter import Rewriter
 from tidelog.log.manager import LogManager
 
 

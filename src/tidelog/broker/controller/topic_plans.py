@@ -7,7 +7,7 @@ is the controller's.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tidelog.broker.controller.election import Reason, elect
@@ -26,15 +26,14 @@ from tidelog.common.uuids import random_uuid
 MAX_PARTITIONS_PER_BATCH = 10_000
 
 
-@dataclass(frozen=True)
-class NewTopic:
+class NewTopic(NamedTuple):
     """A topic as asked for; -1 stands for the broker's default."""
 
     name: str
     partitions: int = -1
     replication_factor: int = -1
-    assignments: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    configs: Mapping[str, str | None] = field(default_factory=dict)
+    assignments: Mapping[int, Sequence[int]] = MappingProxyType({})
+    configs: Mapping[str, str | None] = MappingProxyType({})
     duplicate_assignments: tuple[int, ...] = ()
 
 

@@ -13,7 +13,6 @@ names, never both. Everything here is a plain data structure; the owner says wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from tidelog.broker.network._fetch import FetchedPartition, Key, PartitionFetch
 from tidelog.common.errors import ErrorCode
@@ -25,13 +24,15 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 
 
-@dataclass(slots=True)
 class CachedPartition:
     """What was asked of a partition, and what it was last told."""
 
-    fetch: PartitionFetch
-    high_watermark: int = -1
-    log_start_offset: int = -1
+    __slots__ = ("fetch", "high_watermark", "log_start_offset")
+
+    def __init__(self, fetch: PartitionFetch) -> None:
+        self.fetch = fetch
+        self.high_watermark = -1
+        self.log_start_offset = -1
 
     def take_news(self, data: FetchedPartition) -> bool:
         """Whether an answer holds anything that the consumer does not know yet; remembers it."""
@@ -48,15 +49,17 @@ class CachedPartition:
         return news or data.diverging_epoch != NO_EPOCH or data.preferred_read_replica != -1
 
 
-@dataclass(slots=True, eq=False)
 class FetchSession:
-    id: int
-    privileged: bool
-    uses_ids: bool
-    created_ms: int
-    used_ms: int
-    epoch: int = 1
-    partitions: dict[Key, CachedPartition] = field(default_factory=dict)
+    __slots__ = ("created_ms", "epoch", "id", "partitions", "privileged", "used_ms", "uses_ids")
+
+    def __init__(self, id: int, privileged: bool, uses_ids: bool, now_ms: int) -> None:
+        self.id = id
+        self.privileged = privileged
+        self.uses_ids = uses_ids
+        self.created_ms = now_ms
+        self.used_ms = now_ms
+        self.epoch = 1
+        self.partitions: dict[Key, CachedPartition] = {}
 
     def update(self, fetches: Mapping[Key, PartitionFetch], forgotten: Iterable[Key]) -> None:
         """Take a request's changes: new partitions and new positions, then those to be forgotten."""
@@ -105,7 +108,7 @@ class FetchSessionCache:
         session_id = self._rng.randint(1, MAX_INT32)
         while session_id in self._sessions:
             session_id = self._rng.randint(1, MAX_INT32)
-        session = FetchSession(session_id, privileged, uses_ids, now_ms, now_ms)
+        session = FetchSession(session_id, privileged, uses_ids, now_ms)
         session.update(fetches, ())
         self._sessions[session_id] = session
         return session

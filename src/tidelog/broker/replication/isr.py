@@ -11,22 +11,23 @@ the start of the leader's epoch; it leaves when it has not been caught up with t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tidelog.common.types import NO_OFFSET
 
 
-@dataclass(slots=True)
 class FollowerState:
     """What the leader knows of one follower, from its fetches."""
 
-    log_end_offset: int = NO_OFFSET
-    log_start_offset: int = NO_OFFSET
-    caught_up_at: float = 0.0
-    """When it last had everything that the leader had (seconds, monotonic)."""
-    fetched_at: float = 0.0
-    leader_end_at_fetch: int = 0
-    """The leader's log end offset when the previous fetch came: reaching it is being caught up as of then."""
+    __slots__ = ("caught_up_at", "fetched_at", "leader_end_at_fetch", "log_end_offset", "log_start_offset")
+
+    def __init__(self, log_end_offset: int = NO_OFFSET, *, caught_up_at: float = 0.0) -> None:
+        self.log_end_offset = log_end_offset
+        self.log_start_offset = NO_OFFSET
+        #: When it last had everything that the leader had (seconds, monotonic).
+        self.caught_up_at = caught_up_at
+        self.fetched_at = 0.0
+        #: The leader's log end offset when the previous fetch came: reaching it is being caught up as of then.
+        self.leader_end_at_fetch = 0
 
     def on_fetch(self, offset: int, log_start_offset: int, leader_end: int, now: float) -> None:
         """The follower asks for `offset`: it has everything before it."""

@@ -12,13 +12,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tidelog.broker.controller.images import PartitionState
 from tidelog.broker.replication.isr import lagging, may_join
-from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
+
+if TYPE_CHECKING:
+    from tidelog.broker.replication.partition import Partition
 
 logger = logging.getLogger("tidelog.replication")
 

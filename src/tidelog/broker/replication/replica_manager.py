@@ -16,7 +16,6 @@ from tidelog.broker.controller.images import PartitionState
 from tidelog.broker.purgatory.timing_wheel import TimerEntry
 from tidelog.broker.replication.fetch_sessions import FetchSessionCache
 from tidelog.broker.replication.isr_changes import IsrChanges
-from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import DelayedProduce
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
@@ -25,6 +24,7 @@ from tidelog.log.config import LogConfig
 from tidelog.log.log_dir import LogDir
 
 if TYPE_CHECKING:
+    from tidelog.broker.replication.partition import Partition
     from tidelog.broker.server import Broker
     from tidelog.log.partition_log import PartitionLog
 
@@ -112,6 +112,8 @@ class ReplicaManager:
                 ErrorCode.STALE_CONTROLLER_EPOCH, f"{tp} is at leader epoch {partition.leader_epoch} already"
             )
         if partition is None:
+            from tidelog.broker.replication.partition import Partition  # what a broker with no partitions goes without
+
             manager = self._broker.log_manager
             log = manager.get(tp)
             if log is None:

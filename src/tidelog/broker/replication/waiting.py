@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING
 
 from tidelog.broker.purgatory.delayed import DelayedOperation
 from tidelog.broker.purgatory.promise import Promise
-from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
+
+if TYPE_CHECKING:
+    from tidelog.broker.replication.partition import Partition
 
 
 class Waiting(DelayedOperation):

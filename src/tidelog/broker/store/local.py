@@ -22,8 +22,8 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tidelog.broker.store.api import Create, Delete, Event, Operation, Result, SetData, Stat, Watch, WatchEvent
 from tidelog.broker.store.errors import SessionExpiredError, StoreLostError
@@ -42,8 +42,7 @@ create table store (name text primary key, value integer not null) without rowid
 _UPSERT = "insert or replace into node values (?, ?, ?, ?, ?, ?)"
 
 
-@dataclass
-class _Commit:
+class _Commit(NamedTuple):
     """Rows to write and whom to tell when they are durable."""
 
     rows: list[Row]
@@ -53,10 +52,10 @@ class _Commit:
     done: asyncio.Future[None]
 
 
-@dataclass
 class _Watches:
-    data: dict[str, list[Watch]] = field(default_factory=dict)
-    children: dict[str, list[Watch]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.data: dict[str, list[Watch]] = {}
+        self.children: dict[str, list[Watch]] = {}
 
     def take(self, event: WatchEvent) -> list[Watch]:
         """The watches that this event fires; they are spent."""

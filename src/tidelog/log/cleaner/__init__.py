@@ -12,10 +12,3 @@ later record for. Reading order:
     throttler.py     the limit on disk traffic
     cleaner.py       who is being cleaned, who is paused, who cannot be cleaned; the checkpoint
 """
-
-from tidelog.log.cleaner.cleaner import LogCleaner
-from tidelog.log.cleaner.config import CleanerConfig
-from tidelog.log.cleaner.job import CleanJob
-from tidelog.log.cleaner.rewriter import Rewriter
-
-__all__ = ["CleanJob", "CleanerConfig", "LogCleaner", "Rewriter"]

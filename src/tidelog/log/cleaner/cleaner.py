@@ -11,17 +11,21 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from tidelog.common.clock import Clock
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.log.cleaner.config import CleanerConfig
-from tidelog.log.cleaner.job import CleanJob
-from tidelog.log.cleaner.plan import LogToClean, measure
-from tidelog.log.cleaner.rewriter import CleaningAborted, Rewriter
+from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.cleaner.throttler import Throttler
 from tidelog.log.log_dir import LogDir, disk_error
-from tidelog.log.partition_log import PartitionLog
+
+if TYPE_CHECKING:  # what a pass is made of is imported when there is something to clean
+    from tidelog.log.cleaner.job import CleanJob
+    from tidelog.log.cleaner.plan import LogToClean
+    from tidelog.log.cleaner.rewriter import Rewriter
+    from tidelog.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +63,8 @@ class LogCleaner:
 
     def new_rewriter(self) -> Rewriter:
         """The tools of one more cleaner thread."""
+        from tidelog.log.cleaner.rewriter import Rewriter
+
         return Rewriter(self.config, self.throttler)
 
     # --- choosing -------------------------------------------------------------------------------------------------
@@ -72,6 +78,8 @@ class LogCleaner:
         worthwhile = [target for target in candidates if target.worthwhile]
         if not worthwhile:
             return None
+        from tidelog.log.cleaner.job import CleanJob
+
         target = max(worthwhile, key=lambda target: target.ratio)
         job = CleanJob(target, now)
         self.jobs[target.log.topic_partition] = job
@@ -86,6 +94,8 @@ class LogCleaner:
             try:
                 if directory not in checkpoints:
                     checkpoints[directory] = directory.cleaner_offsets()
+                from tidelog.log.cleaner.plan import measure
+
                 target, reset = measure(log, checkpoints[directory].get(tp), now_ms)
                 if reset:
                     self._write_checkpoint(directory, {tp: target.first_dirty})

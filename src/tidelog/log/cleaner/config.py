@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: A map entry's size bounds what one thread can use: Kafka's map is indexed by a 32-bit number.
 _LARGEST_MAP = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class CleanerConfig:
+class CleanerConfig(NamedTuple):
     enable: bool = True
     threads: int = 1
     dedupe_buffer_size: int = 134_217_728
@@ -27,15 +26,16 @@ class CleanerConfig:
             value = values.get(f"log.cleaner.{name}")
             return default if value is None else float(str(value))
 
-        rate = number("io.max.bytes.per.second", cls.io_max_bytes_per_second)
+        default = cls()
+        rate = number("io.max.bytes.per.second", default.io_max_bytes_per_second)
         return cls(
             enable=str(values.get("log.cleaner.enable", "true")).lower() == "true",
-            threads=int(number("threads", cls.threads)),
-            dedupe_buffer_size=int(number("dedupe.buffer.size", cls.dedupe_buffer_size)),
-            load_factor=number("io.buffer.load.factor", cls.load_factor),
-            io_buffer_size=int(number("io.buffer.size", cls.io_buffer_size)),
+            threads=int(number("threads", default.threads)),
+            dedupe_buffer_size=int(number("dedupe.buffer.size", default.dedupe_buffer_size)),
+            load_factor=number("io.buffer.load.factor", default.load_factor),
+            io_buffer_size=int(number("io.buffer.size", default.io_buffer_size)),
             io_max_bytes_per_second=rate if rate < 1e300 else float("inf"),
-            backoff_ms=int(number("backoff.ms", cls.backoff_ms)),
+            backoff_ms=int(number("backoff.ms", default.backoff_ms)),
         )
 
     @property

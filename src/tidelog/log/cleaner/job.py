@@ -13,8 +13,9 @@ owner never waits for a cleaner. Only one group's output exists besides its sour
 
 from __future__ import annotations
 
+from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.cleaner.plan import LogToClean, SegmentSizes, group_segments, segments_between
-from tidelog.log.cleaner.rewriter import CleanerStats, CleaningAborted, FilterRules, Rewriter
+from tidelog.log.cleaner.rewriter import CleanerStats, FilterRules, Rewriter
 from tidelog.log.cleaner.transactions import CleanedTransactions
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.segment import Segment

@@ -8,7 +8,7 @@ owner swaps the new segments in (`CleanJob.apply`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.types import MAX_INT32
@@ -24,27 +24,22 @@ from tidelog.log.txn_index import AbortedTxn
 from tidelog.records._batches import BatchRun
 
 
-class CleaningAborted(Exception):
-    """The log was truncated, moved or deleted while it was being cleaned; what was written goes."""
-
-
-@dataclass
 class CleanerStats:
     """What one pass did."""
 
-    map_messages: int = 0
-    map_bytes: int = 0
-    map_utilization: float = 0.0
-    read_messages: int = 0
-    read_bytes: int = 0
-    kept_messages: int = 0
-    kept_bytes: int = 0
-    keyless: int = 0
-    seconds: float = 0.0
+    def __init__(self) -> None:
+        self.map_messages = 0
+        self.map_bytes = 0
+        self.map_utilization = 0.0
+        self.read_messages = 0
+        self.read_bytes = 0
+        self.kept_messages = 0
+        self.kept_bytes = 0
+        self.keyless = 0
+        self.seconds = 0.0
 
 
-@dataclass
-class FilterRules:
+class FilterRules(NamedTuple):
     """What decides about a record, beside the map."""
 
     now_ms: int
@@ -54,13 +49,13 @@ class FilterRules:
     last_records: dict[int, tuple[int, int]]
 
 
-@dataclass
 class _Output:
     """The segments that a group becomes: nearly always one."""
 
-    create: Callable[[int], Segment]
-    mtime_ms: int = 0
-    segments: list[Segment] = field(default_factory=list)
+    def __init__(self, create: Callable[[int], Segment], mtime_ms: int = 0) -> None:
+        self.create = create
+        self.mtime_ms = mtime_ms
+        self.segments: list[Segment] = []
 
     def append(self, batches: bytes, kept: list[AbortedTxn]) -> None:
         run = BatchRun(batches)
