@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tidelog.common.errors import UsageError
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.properties import parse_properties
 
 if TYPE_CHECKING:
@@ -59,7 +59,13 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
         async with ClusterClient(settings) as cluster:
             return await work(cluster)
 
-    return asyncio.run(main())
+    try:
+        return asyncio.run(main())
+    except KafkaError as error:
+        if error.code is not ErrorCode.NETWORK_EXCEPTION:
+            raise
+        hint = f"Is a broker running at {settings['bootstrap.servers']}? -b or ${SERVER_VARIABLE} names another."
+        raise KafkaError(error.code, f"{error.message}. {hint}") from error
 
 
 def parse_pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:

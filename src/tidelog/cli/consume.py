@@ -72,9 +72,10 @@ def consume(
     """Print the records of TOPIC, one line each. No group: nothing is committed.
 
     \b
-    tidelog consume orders --from beginning --exit
-    tidelog consume orders --from -10 --keys --meta
-    tidelog consume orders --from 2026-01-31T12:00:00 -n 100 --json
+    Examples:
+      tidelog consume orders --from beginning --exit
+      tidelog consume orders --from -10 --keys --meta
+      tidelog consume orders --from 2026-01-31T12:00:00 -n 100 --json
     """
     shown = Shown(keys, headers, meta, separator, null_marker)
     isolation = "read_committed" if committed else "read_uncommitted"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from tidelog.cli.log_decode import decode_internal
 from tidelog.cli.log_files import describe_file
 from tidelog.cli.log_paths import is_partition, partitions_of
-from tidelog.cli.output import Output, display, json_bytes, json_option, snake, text_of, time_text
+from tidelog.cli.output import Output, json_bytes, json_option, pairs, snake, text_of, time_text
 from tidelog.common.errors import UsageError
 from tidelog.log.names import LOG, file_name, parse_dir, split_name
 from tidelog.log.reader import PartitionReader
@@ -29,6 +29,8 @@ BATCH_COLUMNS = (
 )  # fmt: skip
 #: Rows of one table at most: it needs its column widths before its first line.
 PAGE = 1000
+
+T = TypeVar("T")
 
 
 class Placed(NamedTuple):
@@ -119,7 +121,7 @@ def _of_partitions(partitions: Iterator[PartitionReader], ranges: dict[str, int 
 
 
 def _dump_batches(batches: Iterator[Placed], output: Output, limit: int | None) -> None:
-    chosen = islice(batches, limit)
+    chosen = _or_remark(islice(batches, limit), output, "batches")
     if output.terminal and not output.as_json:
         for file, placed in groupby(chosen, key=lambda one: one.file):
             while page := [_batch_row(one) for one in islice(placed, PAGE)]:
@@ -131,7 +133,17 @@ def _dump_batches(batches: Iterator[Placed], output: Output, limit: int | None) 
         if output.as_json:
             output.json(fields)
         else:
-            output.line(" ".join(f"{name}={display(value)}" for name, value in fields.items()))
+            output.line(pairs(fields.items()))
+
+
+def _or_remark(items: Iterator[T], output: Output, what: str) -> Iterator[T]:
+    """The same items; if there are none, a word about that, so that nobody waits for more."""
+    found = False
+    for item in items:
+        found = True
+        yield item
+    if not found and not output.as_json:
+        output.remark(f"There are no {what} here, or none in that range.")
 
 
 def _batch_row(placed: Placed) -> list[object]:
@@ -173,19 +185,17 @@ def _dump_records(
     times: tuple[int | None, int | None],
     limit: int | None,
 ) -> None:
-    shown = 0
-    for topic, _, _, _, batch in batches:
-        for record in batch.records():
-            if not _in_range(record.offset, start, end) or not _in_range(record.timestamp, *times):
-                continue
-            if shown == limit:
-                return
-            shown += 1
-            fields = _record_fields(topic, batch, record)
-            if output.as_json:
-                output.json(fields)
-            else:
-                output.line(_record_line(fields, record))
+    wanted = (
+        (_record_fields(topic, batch, record), record)
+        for topic, _, _, _, batch in batches
+        for record in batch.records()
+        if _in_range(record.offset, start, end) and _in_range(record.timestamp, *times)
+    )
+    for fields, record in _or_remark(islice(wanted, limit), output, "records"):
+        if output.as_json:
+            output.json(fields)
+        else:
+            output.line(_record_line(fields, record))
 
 
 def _in_range(value: int, start: int | None, end: int | None) -> bool:

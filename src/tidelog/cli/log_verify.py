@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tidelog.cli.log_paths import is_partition, partitions_of
-from tidelog.cli.output import Output, json_option, size_text
+from tidelog.cli.output import Output, counted, json_option, size_text
 from tidelog.log.verify import ERROR, Finding, PartitionVerifier, Totals, verify_checkpoints
 
 
@@ -46,8 +46,9 @@ def verify(paths: tuple[Path, ...], topic: tuple[str, ...], as_json: bool) -> in
         )
     else:
         output.line(
-            f"{len(partitions)} partitions, {total.segments} segments, {total.batches} batches, "
-            f"{total.records} records, {size_text(total.bytes)}: {errors} errors, {len(findings) - errors} warnings",
+            f"{counted(len(partitions), 'partition')}, {counted(total.segments, 'segment')}, "
+            f"{counted(total.batches, 'batch')}, {counted(total.records, 'record')}, {size_text(total.bytes)}: "
+            f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'warning')}",
             style="bold red" if errors else "green",
         )
     return 1 if errors else 0

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from rich.console import Console
 
+#: Wider than any table.
+WIDEST = 100_000
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Words that are drawn in colour wherever they stand alone in a cell.
@@ -100,19 +103,30 @@ class Output:
         return Console(file=sys.stdout)
 
     def _rich_table(self, columns: Sequence[str] | None, rows: Iterable[Sequence[object]], title: str | None) -> None:
+        """A drawn table without the columns that say nothing; where even that is too wide, a line of pairs per row."""
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=title, title_justify="left", show_header=columns is not None, header_style="bold")
+        if title:
+            self.line(title, style="bold")
         rows = [list(row) for row in rows]
-        width = len(columns) if columns is not None else 2
-        for index in range(width):
+        names = list(columns) if columns is not None else ["", ""]
+        shown = [index for index in range(len(names)) if not rows or any(row[index] is not None for row in rows)]
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_header=columns is not None, header_style="bold")
+        for index in shown:
             numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
-            table.add_column(columns[index] if columns is not None else "", justify="right" if numeric else "left")
+            table.add_column(names[index], justify="right" if numeric else "left", overflow="fold")
         for row in rows:
-            cells = [display(cell) for cell in row]
+            cells = [display(row[index]) for index in shown]
             table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in cells))
-        self._console().print(table)
+        console = self._console()
+        unbounded = console.options.update(width=WIDEST)
+        if columns is None or console.measure(table, options=unbounded).maximum <= console.width:
+            console.print(table)
+        else:
+            for row in rows:
+                self.line(pairs((names[index], row[index]) for index in shown))
 
 
 def _plain_table(columns: Sequence[str] | None, rows: Iterable[Sequence[object]], title: str | None) -> None:
@@ -132,6 +146,17 @@ def _plain_table(columns: Sequence[str] | None, rows: Iterable[Sequence[object]]
             for cell, width, right in zip(line, widths, numeric, strict=True)
         ]
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def pairs(fields: Iterable[tuple[str, object]]) -> str:
+    """`base_offset=5 codec=none`: a row as a line of its own."""
+    return " ".join(f"{snake(name)}={display(value)}" for name, value in fields)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 partition`, `3 partitions`, `2 batches`."""
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"
 
 
 def snake(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelog.cli.connection import client_settings, connection_options, parse_pairs, run
-from tidelog.cli.output import Output, json_option
+from tidelog.cli.output import Output, counted, json_option
 from tidelog.cli.record_text import LineFormat, NewRecord, parse_json
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
@@ -53,9 +53,10 @@ def produce(
     With --json, each line is an object: {"key": …, "value": …, "headers": {…}, "partition": …, "timestamp": …}.
 
     \b
-    echo 'hello' | tidelog produce greetings
-    echo '42:hello' | tidelog produce greetings -k :
-    tidelog consume a --from beginning --json --exit | tidelog produce b --json
+    Examples:
+      echo 'hello' | tidelog produce greetings
+      echo '42:hello' | tidelog produce greetings -k :
+      tidelog consume a --from beginning --json --exit | tidelog produce b --json
     """
     headers = tuple((name, value.encode()) for name, value in parse_pairs(fixed, "--header").items())
     lines = LineFormat(key_separator, with_headers, null_marker=null_marker)
@@ -72,7 +73,7 @@ def produce(
             record = record._replace(headers=record.headers + headers)
             await producer.add(_placed(record, partition))
         await producer.finish()
-        Output().remark(f"{producer.written} record(s) written to {topic}.")
+        Output().remark(f"{counted(producer.written, 'record')} written to {topic}.")
 
     try:
         run(client_settings(server, config_file), work)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidelog.cli.connection import client_settings, connection_options, parse_pairs, run
-from tidelog.cli.output import Output, json_option
+from tidelog.cli.output import Output, counted, json_option
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError, error_name
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def topics() -> None:
 
 @topics.command("create")
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC...")
-@click.option("-p", "--partitions", type=int, default=-1, help="How many.  [default: the broker's num.partitions]")
-@click.option("-r", "--replication-factor", type=int, default=-1, help="[default: the broker's]")
+@click.option("-p", "--partitions", type=int, default=-1, help="How many.  [default: num.partitions of the broker]")
+@click.option("-r", "--replication-factor", type=int, default=-1, help="Copies.  [default: as the broker says]")
 @click.option("--config", "configs", multiple=True, metavar="KEY=VALUE", help="A topic config; may be repeated.")
 @click.option("--if-not-exists", is_flag=True, help="No error when the topic is there already.")
 @connection_options
@@ -45,8 +45,9 @@ def create(
     """Create topics.
 
     \b
-    tidelog topics create orders -p 6
-    tidelog topics create changes -p 3 --config cleanup.policy=compact
+    Examples:
+      tidelog topics create orders -p 6
+      tidelog topics create changes -p 3 --config cleanup.policy=compact
     """
     wanted = parse_pairs(configs, "--config")
 
@@ -67,7 +68,7 @@ def create(
             if as_json:
                 output.json({"topic": name, "partitions": len(info.partitions), "id": _id(info)})
             else:
-                output.line(f"Created {name} with {len(info.partitions)} partition(s).")
+                output.line(f"Created {name} with {counted(len(info.partitions), 'partition')}.")
 
     run(client_settings(server, config_file), work)
 
@@ -98,7 +99,15 @@ def list_topics(internal: bool, server: str | None, config_file: str | None, as_
 @connection_options
 @json_option
 def describe(names: tuple[str, ...], server: str | None, config_file: str | None, as_json: bool) -> None:
-    """Show partitions, leaders, offsets and configs of topics (all of them when none is named)."""
+    """Show partitions, leaders, offsets and configs.
+
+    All topics are shown when none is named, but for those that the brokers keep for themselves.
+
+    \b
+    Examples:
+      tidelog topics describe orders
+      tidelog topics describe --json | jq '.topic, .configs'
+    """
 
     async def work(cluster: ClusterClient) -> None:
         from tidelog.client.offsets import beginning_offsets, end_offsets

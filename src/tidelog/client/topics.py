@@ -49,12 +49,16 @@ async def create_topic(
 async def delete_topic(cluster: ClusterClient, name: str, *, missing_ok: bool = False) -> None:
     request = DeleteTopicsRequest(topic_names=[name], timeout_ms=30_000)
 
-    async def delete() -> None:
+    async def delete() -> bool:
         outcome = await _outcome(cluster, request, "responses", highest=5)
-        if outcome.error_code and not (missing_ok and outcome.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+        if outcome.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return False  # the controller knows every topic: to ask again would change nothing
+        if outcome.error_code:
             raise KafkaError(outcome.error_code, f"deleting {name}: {ErrorCode(outcome.error_code).text}")
+        return True
 
-    await cluster.retry(delete)
+    if not await cluster.retry(delete) and not missing_ok:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"deleting {name}: there is no such topic")
     cluster.metadata.mark_stale([name])
 
 
@@ -97,10 +101,14 @@ async def create_partitions(cluster: ClusterClient, name: str, count: int) -> No
     topic = CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count, assignments=None)
     request = CreatePartitionsRequest(topics=[topic], timeout_ms=30_000)
 
-    async def create() -> None:
+    async def create() -> bool:
         outcome = await _outcome(cluster, request, "results")
+        if outcome.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return False
         if outcome.error_code:
             raise KafkaError(outcome.error_code, outcome.error_message)
+        return True
 
-    await cluster.retry(create)
+    if not await cluster.retry(create):
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name} to give partitions to")
     cluster.metadata.mark_stale([name])

@@ -14,6 +14,8 @@ Used by the clients and between brokers. Knows one connection; routing, retries 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -77,8 +79,7 @@ class NodeClient:
                     server_hostname=host if tls else None,
                 )
         except (OSError, TimeoutError) as error:
-            reason = str(error) or "timed out"
-            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"cannot connect to {peer}: {reason}") from error
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"cannot connect to {peer}: {_reason(error)}") from error
         node = cls(connection, client_id=client_id, request_timeout=request_timeout)
         try:
             await node._negotiate()
@@ -165,3 +166,11 @@ class NodeClient:
     def _correlation_id(self) -> int:
         self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
         return self._next_correlation_id
+
+
+def _reason(error: OSError) -> str:
+    """Why there is no connection, in the system's words; asyncio tells the errors of several addresses as one text."""
+    numbers = {error.errno} if error.errno else {int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))}
+    if len(numbers) == 1 and (number := numbers.pop()) > 0:
+        return os.strerror(number)
+    return error.strerror or str(error) or "timed out"

@@ -103,6 +103,14 @@ def test_dumped_batches_say_where_they_lie(log: Command, data: Path) -> None:
     assert "None" not in log("dump", data)
 
 
+def test_a_dump_of_nothing_says_so(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ([], ["--records"]):
+        assert main(["log", "dump", str(data / "orders-0"), "--offset", "1000", *more]) == 0
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "here, or none in that range" in err
+
+
 def test_dump_records_in_a_range(log: Command, data: Path) -> None:
     rows = log.json("dump", data / "orders-0", "--records", "--offset", 28)
     assert [row["offset"] for row in rows] == [28, 29, 30, 31]

@@ -39,6 +39,18 @@ def test_a_terminal_gets_a_drawn_table(capsys: pytest.CaptureFixture[str]) -> No
     assert "done" in text
 
 
+def test_a_narrow_terminal_gets_lines_of_pairs(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    out = Output()
+    out.terminal = True
+    out.rows(["Base offset", "Empty", "Topic"], [[5, None, "a" * 30], [6, None, "b"]])
+    assert capsys.readouterr().out == f"base_offset=5 topic={'a' * 30}\nbase_offset=6 topic=b\n"
+    out.rows(["Base offset", "Empty", "Topic"], [[6, None, "b"]])
+    text = capsys.readouterr().out
+    assert "Base offset" in text
+    assert "Empty" not in text
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [

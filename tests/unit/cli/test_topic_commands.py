@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tidelog.cli.main import main
+from tidelog.client import topics as client_topics
 from tidelog.testing import Broker
 
 
@@ -68,7 +69,7 @@ def test_nobody_there_is_said_plainly(run):
 
 def test_lines_go_in_and_come_out(run):
     status, _, err = run("produce", "lines", given="one\ntwo\n\nfür\n".encode())
-    assert (status, err) == (0, "4 record(s) written to lines.\n")
+    assert (status, err) == (0, "4 records written to lines.\n")
     assert run("consume", "lines", "--from", "beginning", "--exit")[1] == "one\ntwo\n\nfür\n"
     assert run("consume", "lines", "--from", "-1", "--exit")[1] == "für\n"
     assert run("consume", "lines", "--from", "1", "-n", "1")[1] == "two\n"
@@ -110,3 +111,30 @@ def test_serve_help_and_mistakes(run, tmp_path):
     assert "expected key=value" in run("serve", "--set", "x", "--data-dir", str(tmp_path))[2]
     assert "expected HOST:PORT" in run("serve", "--listen", "x", "--data-dir", str(tmp_path))[2]
     assert "Value must be at least 1" in run("serve", "--set", "num.partitions=0", "--data-dir", str(tmp_path))[2]
+
+
+def test_what_is_not_there_is_asked_for_once(run, monkeypatch):
+    asked = []
+    outcome = client_topics._outcome
+
+    async def counted(*words, **options):
+        asked.append(words[1])
+        assert len(asked) == 1, "the controller knows every topic: asking again does not help"
+        return await outcome(*words, **options)
+
+    monkeypatch.setattr(client_topics, "_outcome", counted)
+    status, _, err = run("topics", "delete", "nothing")
+    assert (status, "There is no topic nothing" in err) == (2, True)
+
+
+def test_nobody_at_the_address(run):
+    status, _, err = run("topics", "list", "-b", "127.0.0.1:1")
+    assert status == 1
+    assert "cannot connect to 127.0.0.1:1: Connection refused. Is a broker running at 127.0.0.1:1?" in err
+    assert "Name or service not known" in run("topics", "list", "-b", "nobody.invalid:9092")[2]
+
+
+def test_counts_are_english(run):
+    assert run("topics", "create", "single", "-p", "1")[1] == "Created single with 1 partition.\n"
+    assert run("produce", "single", given=b"a\n")[2] == "1 record written to single.\n"
+    assert run("produce", "single", given=b"a\nb\n")[2] == "2 records written to single.\n"
