@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -26,6 +25,8 @@ from broker_raw import LOAD, Peer, load
 
 from support.kafka import KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
+
+BATCHES = ("--size", "1024", "--records", "1000")
 
 
 def evict(folder: Path) -> int:
@@ -45,7 +46,7 @@ def measure(peer: Peer, data: Path, topic: str) -> tuple[dict[str, float], dict[
     options = ["--rate", "1000", "--warm", "0.5"]
     alone = load(peer.address, peer.pid, "latency", quiet_topic, options, 2.0)
     evict(data)
-    command = [sys.executable, str(LOAD), "fetch", peer.address, topic, "--seconds", "3"]
+    command = [sys.executable, str(LOAD), "fetch", peer.address, topic, *BATCHES, "--seconds", "3"]
     reader = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     beside = load(peer.address, peer.pid, "latency", quiet_topic, options, 2.0)
     output, _ = reader.communicate(timeout=60)
@@ -62,9 +63,8 @@ def main() -> None:
         home = Path(folder)
         kafka = KafkaBroker(KAFKA_4, home / "kafka", heap="1G")
         with kafka, TidelogServer(home / "tidelog") as tidelog:
-            broker: Any = kafka.broker
             peers = [
-                (Peer("Kafka", kafka.address, broker.process.pid), kafka.data),
+                (Peer("Kafka", kafka.address, kafka.pid), kafka.data),
                 (Peer("Tidelog", tidelog.address, tidelog.pid), tidelog.data),
             ]
             print(HEADING)
@@ -77,7 +77,7 @@ HEADING = f"{'producer, us':12s} {'alone p50':>10s} {'p99':>8s} {'beside p50':>1
 
 def show(peer: Peer, data: Path, megabytes: int, count: int) -> None:
     topic = peer.topic(1)
-    fill = ["--size", "1024", "--records", "1000", "--depth", "5", "--megabytes", str(megabytes)]
+    fill = [*BATCHES, "--depth", "5", "--megabytes", str(megabytes)]
     load(peer.address, peer.pid, "produce", topic, fill, 60)
     rounds = [measure(peer, data, topic) for _ in range(count)]
     alone = [statistics.median(one[0][name] for one in rounds) for name in ("p50_us", "p99_us")]

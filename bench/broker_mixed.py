@@ -172,8 +172,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         with KafkaBroker(KAFKA_4, home / "kafka", heap="1G") as kafka:
-            broker: Any = kafka.broker
-            run(Peer("Kafka", kafka.address, broker.process.pid), kafka.data, options.seconds)
+            run(Peer("Kafka", kafka.address, kafka.pid), kafka.data, options.seconds)
         with TidelogServer(home / "tidelog") as tidelog:
             run(Peer("Tidelog", tidelog.address, tidelog.pid), tidelog.data, options.seconds)
 

@@ -6,9 +6,12 @@
     python bench/raw_load.py e2e HOST:PORT TOPIC [--rate N]            ... until a consumer that waits for it has it
     python bench/raw_load.py idle HOST:PORT TOPIC --connections N
 
-Requests are encoded once and sent again and again; answers of one kind are all equally long, so they are counted, not
-parsed (the first of each connection is, and must be without error). So the generator costs far less than the broker
-that it measures. MB is 10^6 bytes of record batches. `--pid` adds the broker's CPU time and memory.
+The generator shall cost far less than the broker that it measures. Requests are encoded once and sent again and again,
+straight from one ring of memory. Answers to Produce are all equally long, so they are counted, not parsed (the first of
+each connection is, and must be without error). Of an answer to Fetch the head is read, and the kernel drops the records
+(MSG_TRUNC); the topic must hold batches of `--records` records of `--size` bytes, as `produce` writes them, so that the
+next offset follows from the size (checked on the first answer). MB is 10^6 bytes of record batches. `--pid` adds the
+broker's CPU time and memory.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ import json
 import os
 import select
 import socket
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +35,9 @@ from tidelog.records.builder import BatchBuilder
 PRODUCE_VERSION = 7
 FETCH_VERSION = 4
 FETCH_BYTES = 4 << 20
+#: A Fetch v4 answer for one partition without aborted transactions, up to its records, less the topic's name: length,
+#: correlation, throttle, topics, name's length, partitions, index, error, high watermark, stable offset, aborted, size.
+HEAD_BYTES = 4 + 4 + 4 + 4 + 2 + 4 + 4 + 2 + 8 + 8 + 4 + 4
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -123,34 +131,31 @@ class Usage:
 
 
 class ProduceConnection:
-    """One connection that keeps `depth` requests under way."""
+    """One connection that keeps `depth` requests under way. All requests are equally long."""
 
     def __init__(self, address: str, requests: list[bytes], depth: int, first: int) -> None:
         self.sock = connect(address)
-        self.requests = requests
-        self.turn = first
         for request in requests if first == 0 else requests[:1]:
             self.answer_size = 4 + len(first_produce(self.sock, request))
-        self.sock.setblocking(False)
+        turned = requests[first % len(requests) :] + requests[: first % len(requests)]
+        self.request_size = len(turned[0])
+        self.ring = memoryview(b"".join(turned) * (1 + depth // len(turned)))
+        self.position = 0
+        self.unsent = 0
         self.half = 0
-        self.unsent = b""
-        self.depth = depth
-        self.answered = 0
-
-    def _next(self) -> bytes:
-        self.turn += 1
-        return self.requests[self.turn % len(self.requests)]
 
     def send(self, count: int) -> None:
-        """Send so many requests, as far as the socket takes them."""
-        if count:
-            self.unsent += self._next() if count == 1 else b"".join([self._next() for _ in range(count)])
-        if self.unsent:
+        """Send so many more requests, as far as the socket takes them."""
+        self.unsent += count * self.request_size
+        while self.unsent:
             try:
-                sent = self.sock.send(self.unsent)
+                sent = self.sock.send(self.ring[self.position : self.position + self.unsent])
             except BlockingIOError:
                 return
-            self.unsent = self.unsent[sent:]
+            self.unsent -= sent
+            self.position += sent
+            if self.position == len(self.ring):
+                self.position = 0
 
     def receive(self, buffer: bytearray) -> int:
         """How many answers came."""
@@ -161,33 +166,52 @@ class ProduceConnection:
         if not size:
             raise SystemExit("the broker closed the connection")
         whole, self.half = divmod(self.half + size, self.answer_size)
-        self.answered += whole
         return whole
+
+
+def rounds_of_one(connection: ProduceConnection, depth: int) -> Iterator[int]:
+    """Answers as they come on a single connection: no need to ask who is ready."""
+    buffer = bytearray(1 << 16)
+    connection.send(depth)
+    while True:
+        done = connection.receive(buffer)
+        connection.send(done)
+        yield done
+
+
+def rounds_of_many(connections: list[ProduceConnection], depth: int) -> Iterator[int]:
+    buffer = bytearray(1 << 16)
+    poll = select.epoll()
+    by_fd = {connection.sock.fileno(): connection for connection in connections}
+    for connection in connections:
+        connection.sock.setblocking(False)
+        poll.register(connection.sock, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+        connection.send(depth)
+    while True:
+        answered = 0
+        for fd, _ in poll.poll(1.0):
+            connection = by_fd[fd]
+            done = connection.receive(buffer)
+            answered += done
+            connection.send(done)
+        yield answered
 
 
 def run_produce(options: argparse.Namespace) -> dict[str, float]:
     batch = make_batch(options.records, options.size)
     requests = [produce_request(options.topic, partition, batch) for partition in range(options.partitions)]
-    connections = {}
-    poll = select.epoll()
-    for number in range(options.connections):
-        connection = ProduceConnection(options.address, requests, options.depth, number)
-        connections[connection.sock.fileno()] = connection
-        poll.register(connection.sock, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
-        connection.send(options.depth)
-    buffer = bytearray(1 << 16)
+    connections = [
+        ProduceConnection(options.address, requests, options.depth, number) for number in range(options.connections)
+    ]
+    one = len(connections) == 1
+    rounds = rounds_of_one(connections[0], options.depth) if one else rounds_of_many(connections, options.depth)
     start = time.perf_counter()
     warm_until, end = start + options.warm, start + options.warm + options.seconds
     usage, answered = Usage(options.pid), 0
     limit = options.megabytes * 1e6
     warm = options.warm > 0
-    while True:
-        for fd, _ in poll.poll(1.0):
-            connection = connections[fd]
-            done = connection.receive(buffer)
-            answered += done
-            if done or connection.unsent:
-                connection.send(done)
+    for done in rounds:
+        answered += done
         now = time.perf_counter()
         if warm and now >= warm_until:
             warm = False
@@ -204,43 +228,70 @@ def run_produce(options: argparse.Namespace) -> dict[str, float]:
     }
 
 
+class Reader(threading.Thread):
+    """One connection that reads one partition from the start to its end, again and again."""
+
+    def __init__(self, options: argparse.Namespace, partition: int) -> None:
+        super().__init__(daemon=True)
+        self.sock = connect(options.address)
+        self.topic, self.partition = options.topic, partition
+        self.batch_size, self.batch_records = len(make_batch(options.records, options.size)), options.records
+        self.read = 0
+        self.failure: str | None = None
+        self._check()
+
+    def _ask(self, offset: int) -> None:
+        self.sock.sendall(fetch_request(self.topic, self.partition, offset))
+
+    def _after(self, offset: int, size: int) -> int:
+        """The offset behind the whole batches of an answer of so many bytes."""
+        return offset + size // self.batch_size * self.batch_records
+
+    def _check(self) -> None:
+        """The batches are as long as they are thought to be."""
+        self._ask(0)
+        size, offset = next_offset(memoryview(b"\x00\x00\x00\x00" + receive_frame(self.sock)), self.topic)
+        if not size or offset != self._after(0, size):
+            raise SystemExit(f"{self.topic} does not hold batches of {self.batch_records} records: {size}, {offset}")
+
+    def run(self) -> None:
+        head_size = HEAD_BYTES + len(self.topic)
+        room = memoryview(bytearray(FETCH_BYTES + (1 << 16)))  # never written to: it takes no memory
+        offset = 0
+        while True:
+            self._ask(offset)
+            head = self.sock.recv(head_size, socket.MSG_WAITALL)
+            size = int.from_bytes(head[-4:], "big", signed=True)
+            code = int.from_bytes(head[-26:-24], "big")
+            if len(head) < head_size or code or size != 4 + int.from_bytes(head[:4], "big") - head_size:
+                self.failure = f"error {code}, {size} bytes of records in {head!r}"
+                return
+            left = size
+            while left:
+                left -= self.sock.recv_into(room, left, socket.MSG_WAITALL | socket.MSG_TRUNC)
+            self.read += size // self.batch_size * self.batch_size
+            offset = self._after(offset, size)
+            if offset >= int.from_bytes(head[-24:-16], "big"):  # the high watermark: to ask there would be to wait
+                offset = 0
+
+
 def run_fetch(options: argparse.Namespace) -> dict[str, float]:
-    """Every connection reads its partitions from the start, again and again."""
-    readers = [connect(options.address) for _ in range(options.connections)]
-    views = [memoryview(bytearray(FETCH_BYTES + (1 << 16))) for _ in readers]
-    state = [[number % options.partitions, 0, 0, 0] for number in range(len(readers))]  # partition, offset, have, want
-    poll = select.epoll()
-    by_fd = {}
-    for number, sock in enumerate(readers):
-        by_fd[sock.fileno()] = number
-        sock.sendall(fetch_request(options.topic, state[number][0], 0))
-        sock.setblocking(False)
-        poll.register(sock, select.EPOLLIN)
-    total = 0
-    usage = Usage(options.pid)
-    end = time.perf_counter() + options.seconds
-    while time.perf_counter() < end:
-        for fd, _ in poll.poll(1.0):
-            number = by_fd[fd]
-            one, view = state[number], views[number]
-            one[2] += readers[number].recv_into(view[one[2] :])
-            if not one[3] and one[2] >= 4:
-                one[3] = 4 + int.from_bytes(view[:4], "big")
-            if one[3] and one[2] == one[3]:
-                size, offset = next_offset(view[: one[3]], options.topic)
-                total += size
-                one[1] = offset if size else 0
-                one[2] = one[3] = 0
-                readers[number].setblocking(True)
-                readers[number].sendall(fetch_request(options.topic, one[0], one[1]))
-                readers[number].setblocking(False)
-    found = usage.since()
+    readers = [Reader(options, number % options.partitions) for number in range(options.connections)]
+    for reader in readers:
+        reader.start()
+    time.sleep(options.warm)
+    usage, before = Usage(options.pid), sum(reader.read for reader in readers)
+    time.sleep(options.seconds)
+    found, total = usage.since(), sum(reader.read for reader in readers) - before
+    for reader in readers:
+        if reader.failure or not reader.is_alive():
+            raise SystemExit(f"a reader stopped: {reader.failure}")
     return {"mb_per_s": total / found["seconds"] / 1e6, **found}
 
 
 def next_offset(frame: memoryview, topic: str) -> tuple[int, int]:
     """(bytes of whole batches, offset after the last) of a Fetch v4 answer for one partition."""
-    at = 4 + 4 + 4 + 4 + 2 + len(topic) + 4 + 4 + 2 + 8 + 8
+    at = HEAD_BYTES - 8 + len(topic)
     at += 4 + 16 * max(0, int.from_bytes(frame[at : at + 4], "big", signed=True))
     size = int.from_bytes(frame[at : at + 4], "big", signed=True)
     position = start = at + 4
