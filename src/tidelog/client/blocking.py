@@ -3,16 +3,19 @@
     with Driver({"bootstrap.servers": "127.0.0.1:9092"}) as driver:
         ends = driver.run(end_offsets(driver.cluster, partitions))
 
-Between two calls the loop stands still: what was sent before goes on in the kernel and at the broker (that is how
-`Fetcher` reads ahead), but nothing is received into this process and no timer fires.
+Between two calls the loop of a `Driver` stands still: what was sent before goes on in the kernel and at the broker
+(that is how `Fetcher` reads ahead), but nothing is received into this process and no timer fires. A `BackgroundDriver`
+has a thread for its loop: what was begun goes on while the caller does something else, and `start` does not wait.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import uvloop
 
@@ -37,14 +40,46 @@ class Driver:
         if self._loop.is_closed():
             return
         try:
-            self.run(self.cluster.close())
+            self.run(self._close())
         finally:
-            self._loop.close()
+            self._end_loop()
 
-    def __enter__(self) -> Driver:
+    async def _close(self) -> None:
+        """Drop what is still under way."""
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+        await self.cluster.close()
+
+    def _end_loop(self) -> None:
+        self._loop.close()
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class BackgroundDriver(Driver):
+    """A driver whose loop runs in a thread of its own."""
+
+    def __init__(self, raw: Mapping[str, object], *, clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__(raw, clock=clock)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="tidelog-driver", daemon=True)
+        self._thread.start()
+
+    def start(self, operation: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin it; the future has its outcome."""
+        return asyncio.run_coroutine_threadsafe(operation, self._loop)
+
+    def run(self, operation: Coroutine[Any, Any, T]) -> T:
+        return self.start(operation).result()
+
+    def _end_loop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

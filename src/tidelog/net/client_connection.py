@@ -23,6 +23,7 @@ from collections import deque
 from typing import cast
 
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.net.tuning import tune
 
 _RECEIVE_BYTES = 64 * 1024
 #: A broker never sends more in one answer; a larger length is garbage, or another protocol on that port.
@@ -33,6 +34,8 @@ Buffer = bytes | bytearray | memoryview
 
 #: How long a dedicated connection waits for more of a large answer before it lets the loop have a turn.
 _PATIENCE = 0.1
+#: How much of a large answer must be there before the kernel wakes us for it.
+_GULP = 1 << 19
 _KEPT = 4
 _LARGEST_KEPT = 64 << 20
 #: References to a kept buffer that has no views: the list's, the loop variable's and getrefcount's own.
@@ -96,6 +99,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        tune(transport.get_extra_info("socket"))
         if self._dedicated:
             self._socket = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
             self._socket.settimeout(_PATIENCE)
@@ -140,17 +144,27 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _receive_large(self, large: memoryview) -> None:
         if self._socket is not None:
-            try:
-                while self._large_filled < len(large):
-                    count = self._socket.recv_into(large[self._large_filled :])
-                    if count == 0:
-                        return  # the loop notices the end of the connection
-                    self._large_filled += count
-            except OSError:
-                return  # slow, or lost: the loop goes on from here
+            self._receive_rest(self._socket, large)
         if self._large_filled == len(large):
             self._large = None
             self._resolve(large)
+
+    def _receive_rest(self, sock: socket.socket, large: memoryview) -> None:
+        """Receive in gulps: the kernel wakes us when there is enough, not for every segment."""
+        gulp = 0
+        try:
+            while left := len(large) - self._large_filled:
+                if gulp != min(left, _GULP):
+                    gulp = min(left, _GULP)
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, gulp)
+                count = sock.recv_into(large[self._large_filled :])
+                if count == 0:
+                    break  # the loop notices the end of the connection
+                self._large_filled += count
+        except OSError:
+            return  # slow, or lost: the loop goes on from here
+        finally:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
     # --- frames -------------------------------------------------------------------------------------------------------
 

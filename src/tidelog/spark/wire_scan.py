@@ -1,7 +1,7 @@
 """A task of wire mode: fetch one range of offsets and yield it as Arrow batches.
 
-While Spark takes one batch, the next fetch is already on its way. The range ends by offset, not by count: offsets that
-compaction removed, transaction markers and aborted records leave gaps.
+While Spark takes one batch, the next is being decoded and the one after it is on its way. The range ends by offset, not
+by count: offsets that compaction removed, transaction markers and aborted records leave gaps.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tidelog.client.blocking import Driver
+from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
@@ -24,36 +25,28 @@ if TYPE_CHECKING:
 
 def scan(options: SourceOptions, part: OffsetRange, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """The records of the range, in order."""
-    from tidelog.records.arrow import batches_to_arrow
-
     tp = TopicPartition(part.topic, part.partition)
     rows = RowAssembler(part.topic, part.partition, columns)
     timeout = options.poll_timeout_ms / 1000
     with Driver(options.kafka) as driver:
         fetcher = Fetcher(driver.cluster, {tp: FetchRange(part.start, part.end)})
+        reader = ArrowFetcher(fetcher, columns=rows.decoded)
         try:
-            while not fetcher.done:
+            while not reader.done:
                 try:
-                    fetched = driver.run(fetcher.poll(timeout))
+                    batches = driver.run(reader.poll(timeout))
                 except OffsetOutOfRangeError as error:
                     _skip_lost(options, part, fetcher, error, driver)
                     continue
-                if not fetched and not fetcher.done:
+                if not batches and not reader.done:
                     position = fetcher.ranges[tp].position
                     text = f"nothing of {tp} came within {timeout:g} s: at offset {position}, to read up to {part.end}"
                     raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
-                for piece in fetched:
-                    batch = batches_to_arrow(
-                        piece.records,
-                        columns=rows.decoded,
-                        first_offset=piece.start,
-                        last_offset=part.end - 1,
-                        aborted=piece.aborted,
-                    )
-                    if batch.num_rows:
-                        yield rows.assemble(batch)
+                for piece in batches:
+                    if piece.batch.num_rows:
+                        yield rows.assemble(piece.batch)
         finally:
-            driver.run(fetcher.close())
+            driver.run(reader.close())
 
 
 def _skip_lost(

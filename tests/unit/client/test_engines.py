@@ -11,6 +11,7 @@ import pytest
 
 from support.fake_cluster import TOPIC, FakeCluster
 from tidelog.client.cluster_client import ClusterClient, CoordinatorType
+from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
 from tidelog.client.offsets import beginning_offsets, end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
@@ -19,7 +20,6 @@ from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.api import ApiKey
-from tidelog.records.arrow import batches_to_arrow
 
 FAST = {"retry.backoff.ms": "1", "retry.backoff.max.ms": "5", "request.timeout.ms": "2000"}
 
@@ -42,19 +42,19 @@ def column(*values: str | None) -> pa.Array:
     return pa.array([None if value is None else value.encode() for value in values], pa.binary())
 
 
+def texts(batch: pa.RecordBatch) -> list[str]:
+    return [value.decode() for value in batch.column(0).to_pylist()]
+
+
 async def fetch_all(cluster: ClusterClient, ranges: dict[TP, FetchRange]) -> dict[TP, list[str]]:
-    fetcher = Fetcher(cluster, ranges)
+    reader = ArrowFetcher(Fetcher(cluster, ranges), columns=("value",))
     found: dict[TP, list[str]] = {tp: [] for tp in ranges}
     try:
-        while not fetcher.done:
-            for piece in await fetcher.poll(5):
-                last = None if piece.end is None else piece.end - 1
-                rows = batches_to_arrow(
-                    piece.records, columns=("value",), first_offset=piece.start, last_offset=last, aborted=piece.aborted
-                )
-                found[piece.topic_partition] += [value.decode() for value in rows.column(0).to_pylist()]
+        while not reader.done:
+            for piece in await reader.poll(5):
+                found[piece.topic_partition] += texts(piece.batch)
     finally:
-        await fetcher.close()
+        await reader.close()
     return found
 
 
@@ -229,6 +229,32 @@ def test_a_poll_ends_when_its_time_is_up() -> None:
         await fetcher.close()
 
     run(scenario)
+
+
+def test_decoded_batches_are_handed_out_at_once_and_errors_after_them() -> None:
+    """Nobody waits for the next answer of a topic that has come to rest, and a deleted beginning costs nothing."""
+
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("a", "b"))
+        tp = TP(TOPIC, 0)
+        reader = ArrowFetcher(Fetcher(cluster, {tp: FetchRange(0, None)}), columns=("value",))
+        (piece,) = await reader.poll(60)
+        assert (texts(piece.batch), piece.next_offset) == (["a", "b"], 2)
+        assert await reader.poll(0.05) == []
+        await send(cluster, value=column("c"))
+        (piece,) = await reader.poll(60)
+        assert texts(piece.batch) == ["c"]
+        broker.starts[0] = 4
+        with pytest.raises(OffsetOutOfRangeError):
+            await reader.poll(60)
+        broker.starts[0] = 0
+        reader.fetcher.seek(tp, 1)
+        (piece,) = await reader.poll(60)
+        assert texts(piece.batch) == ["b", "c"]
+        assert not reader.done
+        await reader.close()
+
+    run(scenario, fetch_max_wait_ms="20")
 
 
 def test_corrupt_records_are_noticed() -> None:

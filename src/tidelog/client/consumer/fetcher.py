@@ -73,6 +73,7 @@ class Fetcher:
     def __init__(self, cluster: ClusterClient, ranges: Mapping[TopicPartition, FetchRange]) -> None:
         config = cluster.config
         self.ranges = dict(ranges)
+        self.clock = cluster.clock
         self._cluster = cluster
         self._min_bytes = config[keys.FETCH_MIN_BYTES]
         self._max_bytes = config[keys.FETCH_MAX_BYTES]
