@@ -184,7 +184,7 @@ class FileSystem(Protocol):
     def write_atomic(self, path: Path, data: bytes) -> None: ...
     def rename(self, source: Path, target: Path) -> None: ...
     def unlink(self, path: Path, *, missing_ok: bool = False) -> None: ...
-    def mkdir(self, path: Path) -> None: ...
+    def mkdir(self, path: Path) -> bool: ...
     def rmdir(self, path: Path) -> None: ...
     def listdir(self, path: Path) -> list[str]: ...
     def exists(self, path: Path) -> bool: ...
@@ -252,9 +252,17 @@ class LocalFileSystem:
         with contextlib.suppress(FileNotFoundError) if missing_ok else contextlib.nullcontext():
             os.unlink(path)
 
-    def mkdir(self, path: Path) -> None:
-        """Make a directory and its missing parents; an existing one is fine."""
-        os.makedirs(path, exist_ok=True)
+    def mkdir(self, path: Path) -> bool:
+        """Make a directory and its missing parents; False when it is there already."""
+        try:
+            os.mkdir(path)
+        except FileNotFoundError:
+            os.makedirs(path)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+            return False
+        return True
 
     def rmdir(self, path: Path) -> None:
         os.rmdir(path)

@@ -72,11 +72,13 @@ cdef class SparseIndex(Handle):
         self.known()
         return self.count >= self.max_entries()
 
-    def create(self):
-        """Make the file at its full size; no entry is in use."""
+    def create(self, bint fresh=False):
+        """Make the file at its full size; no entry is in use. `fresh`: no such file is there."""
         self.count = 0
-        self.home.fs.unlink(self.path, missing_ok=True)
-        self.mapped = self.home.fs.map(self.path, size=self.max_size)
+        path = self.path
+        if not fresh:
+            self.home.fs.unlink(path, missing_ok=True)
+        self.mapped = self.home.fs.map(path, size=self.max_size)
         self.ensure_open()
 
     def _open(self):

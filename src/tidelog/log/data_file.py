@@ -34,10 +34,12 @@ class DataFile(Handle):
     def path(self) -> Path:
         return self.home.file(file_name(self.base_offset, self.kind, self.suffix))
 
-    def create(self, length: int = 0) -> None:
-        """Make the file anew, empty (`length`: the size that is reserved for it)."""
-        self.home.fs.unlink(self.path, missing_ok=True)
-        file = self.home.fs.open(self.path, create=True)
+    def create(self, length: int = 0, *, fresh: bool = False) -> None:
+        """Make the file anew, empty (`length`: the size that is reserved for it; `fresh`: no such file is there)."""
+        path = self.path
+        if not fresh:
+            self.home.fs.unlink(path, missing_ok=True)
+        file = self.home.fs.open(path, create=True)
         if length:
             file.truncate(length)
         self._file = file

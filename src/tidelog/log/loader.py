@@ -102,6 +102,16 @@ class LogLoader:
         )
         return LoadedLog(self._segments, log_start, recovery_point, next_offset, self._dropped), producers
 
+    def begin(self) -> tuple[LoadedLog, ProducerState]:
+        """The same for a directory that was made just now: there is nothing to settle, to load or to recover."""
+        jitter = self._config.random_jitter_ms(self._rng)
+        start = self._log_start
+        self._segments.add(Segment.create(self._home, start, self._config, jitter_ms=jitter, fresh=True))
+        producers = self._producers([])
+        now = self._home.clock.time_ms()
+        rebuild_producers(producers, self._segments, start, start, clean=True, now_ms=now)
+        return LoadedLog(self._segments, start, min(self._recovery_point, start), start, []), producers
+
     def _producers(self, snapshots: list[int] | None) -> ProducerState:
         return ProducerState(self._home, expiration_ms=self._expiration_ms, snapshots=snapshots)
 

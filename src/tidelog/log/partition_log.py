@@ -115,14 +115,14 @@ class PartitionLog(LocalLog):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{dir}: not the name of a partition's directory")
         home = Home(dir, fs, clock, files)
         with home:
-            fs.mkdir(dir)
-            known = partition_metadata.read(fs, dir)
+            fresh = fs.mkdir(dir)
+            known = None if fresh else partition_metadata.read(fs, dir)
             if topic_id is not None and known is None:
                 partition_metadata.write(fs, dir, topic_id)
             elif topic_id is not None and known != topic_id:
                 raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{dir} belongs to another topic of that name")
-            epochs = LeaderEpochs.load(home)
-            loaded, producers = LogLoader(
+            epochs = LeaderEpochs(home) if fresh else LeaderEpochs.load(home)
+            loader = LogLoader(
                 home,
                 config,
                 rng=rng,
@@ -131,7 +131,8 @@ class PartitionLog(LocalLog):
                 recovery_point=recovery_point,
                 clean=clean,
                 expiration_ms=producer_expiration_ms,
-            ).load()
+            )
+            loaded, producers = loader.begin() if fresh else loader.load()
         return cls(
             home,
             config,

@@ -85,14 +85,22 @@ class Segment:
 
     @classmethod
     def create(
-        cls, home: Home, base_offset: int, config: LogConfig, *, suffix: str = "", jitter_ms: int = 0
+        cls,
+        home: Home,
+        base_offset: int,
+        config: LogConfig,
+        *,
+        suffix: str = "",
+        jitter_ms: int = 0,
+        fresh: bool = False,
     ) -> Segment:
-        """Make the files of a new segment; what a crash left under these names goes."""
+        """Make the files of a new segment; what a crash left under these names goes (`fresh`: there is nothing)."""
         segment = cls(home, base_offset, config, suffix=suffix, jitter_ms=jitter_ms)
-        segment.data.create(config.segment_size if config.preallocate else 0)
-        segment.offset_index.create()
-        segment.time_index.create()
-        home.fs.unlink(segment.txn_index.data.path, missing_ok=True)
+        segment.data.create(config.segment_size if config.preallocate else 0, fresh=fresh)
+        segment.offset_index.create(fresh)
+        segment.time_index.create(fresh)
+        if not fresh:
+            home.fs.unlink(segment.txn_index.data.path, missing_ok=True)
         segment._timestamps_known = True
         return segment
 

@@ -188,9 +188,11 @@ class HookedFileSystem:
             return
         self.run(Operation("unlink", path), lambda: self.inner.unlink(path))
 
-    def mkdir(self, path: Path) -> None:
-        if not self.inner.exists(path):
-            self.run(Operation("mkdir", path), lambda: self.inner.mkdir(path))
+    def mkdir(self, path: Path) -> bool:
+        if self.inner.exists(path):
+            return False
+        self.run(Operation("mkdir", path), lambda: self.inner.mkdir(path))
+        return True
 
     def rmdir(self, path: Path) -> None:
         self.run(Operation("rmdir", path), lambda: self.inner.rmdir(path))

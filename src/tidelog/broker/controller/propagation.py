@@ -9,19 +9,23 @@ from typing import Protocol
 
 from tidelog.broker.controller.images import PartitionState
 from tidelog.common.errors import ErrorCode
-from tidelog.common.types import TopicPartition
+from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.config import LogConfig
 
 logger = logging.getLogger(__name__)
 
 #: How many partitions are made between two breaths of the event loop.
 CHUNK = 32
+#: So many partitions of a new topic are made before its creation is answered, and all of an internal one: whoever finds
+#: a coordinator expects it to be there.
+AT_ONCE = 64
 DELETE_CHUNK = 256
 
 
 class Replicas(Protocol):
     """What the controller asks of the replica manager."""
 
+    def expect(self, states: Sequence[PartitionState]) -> None: ...
     def apply_leader_and_isr(self, states: Sequence[PartitionState]) -> Mapping[TopicPartition, ErrorCode]: ...
     def stop_replicas(
         self, partitions: Iterable[TopicPartition], *, delete: bool
@@ -35,6 +39,15 @@ class LocalPropagation:
         self._replicas = replicas
 
     async def lead_and_follow(self, states: Sequence[PartitionState]) -> None:
+        new = [state for state in states if state.is_new and state.tp.topic not in INTERNAL_TOPICS]
+        if len(new) > AT_ONCE:
+            later = {state.tp for state in new[AT_ONCE:]}
+            await self._carry_out([state for state in states if state.tp not in later])
+            self._replicas().expect(new[AT_ONCE:])
+        else:
+            await self._carry_out(states)
+
+    async def _carry_out(self, states: Sequence[PartitionState]) -> None:
         for start in range(0, len(states), CHUNK):
             failed = self._replicas().apply_leader_and_isr(states[start : start + CHUNK])
             for tp, code in failed.items():

@@ -1,14 +1,19 @@
 """Every partition that this broker hosts: who leads what, appending for those who wait, waking them up.
 
 The controller decides and calls `apply_leader_and_isr` and `stop_replicas`; handlers and coordinators ask for
-partitions. Whatever moves a log end offset or a high watermark ends in `on_moved`, the only place that wakes waiting
-requests. Everything here runs on the event loop's thread.
+partitions. Making a new partition's files takes a millisecond on an ordinary file system; those of a large topic may
+be announced (`expect`) instead: each is made when somebody asks for it, the others in passing.
+
+Whatever moves a log end offset or a high watermark ends in `on_moved`, the only place that wakes waiting requests.
+Everything here runs on the event loop's thread.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
@@ -32,6 +37,8 @@ logger = logging.getLogger("tidelog.replication")
 
 LeadershipCallback = Callable[[TopicPartition, "int | None"], None]
 READ_CHUNK = 1 << 20
+#: How many expected partitions are made between two breaths of the event loop.
+MAKE_CHUNK = 8
 
 
 class ReplicaManager:
@@ -46,6 +53,9 @@ class ReplicaManager:
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
         self._offline: set[TopicPartition] = set()
+        #: Roles in partitions that are yet to be made.
+        self._expected: dict[TopicPartition, PartitionState] = {}
+        self._making: asyncio.Task[None] | None = None
         self._leadership: list[LeadershipCallback] = []
         self._changes: list[Callable[[], None]] = []
         self._isr_changes = IsrChanges(lambda: broker.controller.alter_isr, self._on_isr_changed)
@@ -56,7 +66,7 @@ class ReplicaManager:
     # -- looking up --------------------------------------------------------------------------------------------------
 
     def partition(self, tp: TopicPartition) -> Partition | None:
-        return self._partitions.get(tp)
+        return self._partitions.get(tp) or self._made(tp)
 
     def partitions(self) -> Iterable[Partition]:
         return self._partitions.values()
@@ -74,7 +84,7 @@ class ReplicaManager:
 
     def partition_or_error(self, tp: TopicPartition) -> Partition | ErrorCode:
         """The hosted partition, or what to answer: it fails to be here, or anywhere."""
-        partition = self._partitions.get(tp)
+        partition = self.partition(tp)
         if partition is not None:
             return ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else partition
         if tp in self._offline:
@@ -104,8 +114,27 @@ class ReplicaManager:
         self._changed()
         return failures
 
+    def expect(self, states: Sequence[PartitionState]) -> None:
+        """Take on the roles in new partitions, but make those later: when asked for them, or as time allows."""
+        self._expected.update((state.tp, state) for state in states)
+        if self._making is None or self._making.done():
+            self._making = self._broker.spawn("make-partitions", self._make_expected())
+
+    async def _make_expected(self) -> None:
+        while self._expected:
+            self.apply_leader_and_isr(list(islice(self._expected.values(), MAKE_CHUNK)))
+            await asyncio.sleep(0)
+
+    def _made(self, tp: TopicPartition) -> Partition | None:
+        """An expected partition, made now."""
+        state = self._expected.get(tp)
+        if state is not None:
+            self.apply_leader_and_isr([state])
+        return self._partitions.get(tp)
+
     def _apply(self, state: PartitionState) -> None:
         tp = state.tp
+        self._expected.pop(tp, None)
         partition = self._partitions.get(tp)
         if partition is not None and state.leader_epoch < partition.leader_epoch:
             raise KafkaError(
@@ -157,6 +186,7 @@ class ReplicaManager:
 
     def _forget(self, tp: TopicPartition) -> Partition | None:
         partition = self._partitions.pop(tp, None)
+        self._expected.pop(tp, None)
         self._offline.discard(tp)
         if partition is None:
             return None
@@ -200,6 +230,7 @@ class ReplicaManager:
 
     def shutdown(self) -> None:
         """Lead nothing any more; the logs belong to the log manager."""
+        self._expected.clear()
         self._isr_changes.stop()
         if self._next_look is not None:
             self._next_look.cancel()
