@@ -21,8 +21,11 @@ import pytest
 
 from support.kafka import KAFKA_3, KAFKA_4, kafka_jars
 from support.messages import MESSAGE_FILES, Randomizer, message_class, versions_of
-from tidelog.common.errors import KafkaError, ProtocolError
-from tidelog.protocol.api import request_class, request_header_version, response_class, response_header_version
+from tidelog.broker.handlers import HANDLERS, Handler
+from tidelog.broker.handlers.failure import failed
+from tidelog.broker.network._fetch import FetchAsk
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.protocol.api import ApiKey, request_class, request_header_version, response_class, response_header_version
 from tidelog.protocol.headers import decode_request_header, encode_request, encode_response
 from tidelog.protocol.message import Message, Structure
 from tidelog.protocol.schema import Field
@@ -230,6 +233,56 @@ def test_headers(oracle: Oracle, key: int, version: int, client_id: str | None) 
     answer = encode_response(key, version, 78, response_class(key)())
     form = response_header_version(key, version)
     assert oracle.decode("ResponseHeader", form, answer[4 : 8 + form])[1] == {"correlationId": 78}
+
+
+def said(tree: Any) -> Any:
+    """What an answer says: in any order, once, without the wording of errors or topics without partitions."""
+    if isinstance(tree, dict):
+        left_out = ("error_message", "throttle_time_ms", "records")
+        return {name: said(value) for name, value in tree.items() if name not in left_out}
+    if not isinstance(tree, list):
+        return tree
+    full = [item for item in tree if not isinstance(item, dict) or [] not in (item.get(name) for name in PARTITIONS)]
+    return sorted({repr(said(item)) for item in full})
+
+
+def failure(tree: dict[str, Any]) -> Any:
+    """What an answer says of a failure: where it has a code at the top, lists of what failed add nothing to it."""
+    if "error_code" not in tree or not tree["error_code"]:
+        return said(tree)
+    return {name: value for name, value in said(tree).items() if tree[name] is not None and not isinstance(value, list)}
+
+
+PARTITIONS = ("partitions", "partition_responses")
+#: A response that also says who asked: not so in ours, which serves no tokens and says that.
+NAMES_THE_CALLER = ApiKey.CREATE_DELEGATION_TOKEN
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in HANDLERS if row.key is not NAMES_THE_CALLER], ids=lambda row: row.key.name
+)
+def test_the_answer_to_a_request_that_failed(oracle: Oracle, row: Handler) -> None:
+    """A handler that fails in a way that nobody foresaw is answered as Kafka answers then."""
+    name = request_class(row.key).__name__
+    for version in oracle.versions(name):
+        for number in range(RANDOM_MESSAGES if row.min_version <= version <= row.max_version else 0):
+            request: Any = Randomizer((name, version, number)).message(name, version)
+            if row.key is ApiKey.WRITE_TXN_MARKERS:
+                for index, marker in enumerate(request.markers):  # Kafka merges those of one producer or topic
+                    marker.producer_id = index
+                    for number_of_topic, topic in enumerate(marker.topics):
+                        topic.name = str(number_of_topic)
+            data = request.encode(version)
+            try:
+                theirs = oracle.ask(b"E", name, version, data)
+            except Refused:
+                continue  # the request makes no sense to Kafka, or the answer none
+            decode = FetchAsk.decode if row.key is ApiKey.FETCH else request_class(row.key).decode
+            ours = b"".join(
+                failed(row.key, version, decode(data, version), ErrorCode.UNKNOWN_SERVER_ERROR).encode_parts(version)
+            )
+            both = [failure(response_class(row.key).decode(answer, version).to_dict()) for answer in (ours, theirs)]
+            assert both[0] == both[1], (version, number)
 
 
 def test_every_version_was_compared() -> None:

@@ -5,7 +5,7 @@ without a task of their own (`Driver`); other asynchronous handlers run as tasks
 its next request when this one is answered.
 
 Errors: bytes that are no request close the connection, with a line in the log. A handler that fails in a way that it
-did not foresee is logged, and answered with UNKNOWN_SERVER_ERROR where the response has room for a code.
+did not foresee is logged, and answered with UNKNOWN_SERVER_ERROR wherever the response has room for a code.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.broker.handlers import handler_for, load
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.failure import failed
 from tidelog.broker.network._fetch import FetchAsk
 from tidelog.broker.network._hot import Lane
 from tidelog.broker.network.driver import Driver
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.net._connection import ServerConnection
-from tidelog.protocol.api import ApiKey, request_class, response_class
+from tidelog.protocol.api import ApiKey, request_class
 from tidelog.protocol.headers import RequestHeader, decode_request_header, encode_response_parts
 from tidelog.protocol.message import Message
 from tidelog.records.attributes import Codec
@@ -85,22 +86,24 @@ class Dispatcher:
         except ProtocolError:
             raise  # a request that makes no sense closes the connection, wherever that is noticed
         except Exception as error:  # noqa: BLE001  # whatever a handler did not foresee is one request's failure
-            self._fail(connection, header, error)
+            self._fail(connection, header, request, error)
             return
         if not inspect.isawaitable(result):
             self._answer(connection, header, result)
         elif header.api_key in DRIVEN and inspect.iscoroutine(result):
-            self._drive(connection, header, result)
+            self._drive(connection, header, request, result)
         else:
             connection.begin()
-            task = asyncio.get_running_loop().create_task(self._finish_later(connection, header, result))
+            task = asyncio.get_running_loop().create_task(self._finish_later(connection, header, request, result))
             self._running[connection] = task
 
-    def _drive(self, connection: ServerConnection, header: RequestHeader, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def _drive(
+        self, connection: ServerConnection, header: RequestHeader, request: Any, coroutine: Coroutine[Any, Any, Any]
+    ) -> None:
         def done(result: Message | None, error: Exception | None) -> None:
             self._running.pop(connection, None)
             if error is not None:
-                self._fail(connection, header, error)
+                self._fail(connection, header, request, error)
             else:
                 self._answer(connection, header, result)
 
@@ -109,14 +112,16 @@ class Dispatcher:
             connection.begin()
             self._running[connection] = driver
 
-    async def _finish_later(self, connection: ServerConnection, header: RequestHeader, result: Awaitable[Any]) -> None:
+    async def _finish_later(
+        self, connection: ServerConnection, header: RequestHeader, request: Any, result: Awaitable[Any]
+    ) -> None:
         try:
             response = await result
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001  # as above
             self._running.pop(connection, None)
-            self._fail(connection, header, error)
+            self._fail(connection, header, request, error)
         else:
             self._running.pop(connection, None)
             self._answer(connection, header, response)
@@ -137,7 +142,7 @@ class Dispatcher:
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    def _answer(self, connection: ServerConnection, header: RequestHeader, response: Message | None) -> None:
+    def _answer(self, connection: ServerConnection, header: RequestHeader, response: Any) -> None:
         parts = None
         if response is not None:
             version = header.api_version
@@ -154,18 +159,16 @@ class Dispatcher:
         elif parts is not None:
             connection.write(parts)
 
-    def _fail(self, connection: ServerConnection, header: RequestHeader, error: Exception) -> None:
+    def _fail(self, connection: ServerConnection, header: RequestHeader, request: Any, error: Exception) -> None:
         self._broker.metrics.failures[header.api_key] += 1
         name = ApiKey(header.api_key).name
         code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
         if not isinstance(error, KafkaError):
             logger.error("%s version %d from %s failed", name, header.api_version, connection.peer, exc_info=error)
-        response = response_class(header.api_key)()
-        if hasattr(response, "error_code"):
-            response.error_code = code
-            self._answer(connection, header, response)
-        else:
-            connection.close(f"{name} failed and its response has no room for the error: {error}")
+        if header.api_key == ApiKey.PRODUCE and not request.acks:
+            connection.close(f"{name} failed and its client does not wait for an answer: {error}")
+            return
+        self._answer(connection, header, failed(ApiKey(header.api_key), header.api_version, request, code))
 
     # -- the hot path's questions ------------------------------------------------------------------------------------
 

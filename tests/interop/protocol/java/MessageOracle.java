@@ -10,9 +10,13 @@ import java.util.Map;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.kafka.common.errors.UnknownServerException;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.RequestAndSize;
 
 /**
  * Kafka's generated message classes behind stdin and stdout.
@@ -21,6 +25,7 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
  *   'V' which versions this Kafka has of the message: two shorts, or nothing when it has none
  *   'J' JSON in, bytes out
  *   'T' bytes of another version (its number is the first short of the payload) in, bytes of this version out
+ *   'E' bytes of a request in, bytes of Kafka's answer to one whose handler failed out
  *   'B' bytes in; out: int + re-encoded bytes, then JSON
  * An answer is: status (0 fine, 1 the payload is an error text), int + bytes.
  */
@@ -85,6 +90,7 @@ public class MessageOracle {
             Object message = kind.read.invoke(null, MAPPER.readTree(payload), version);
             return encode((Message) message, version);
         }
+        if (op == 'E') return failed(name, version, payload);
         Message message = (Message) kind.type.getConstructor().newInstance();
         ByteBuffer in = ByteBuffer.wrap(payload);
         if (op == 'T') {
@@ -96,6 +102,19 @@ public class MessageOracle {
         byte[] encoded = encode(message, version);
         byte[] json = MAPPER.writeValueAsBytes(kind.write.invoke(null, message, version, true));
         return ByteBuffer.allocate(4 + encoded.length + json.length).putInt(encoded.length).put(encoded).put(json).array();
+    }
+
+    private static byte[] failed(String name, short version, byte[] payload) throws Exception {
+        ApiKeys key = null;
+        for (ApiKeys one : ApiKeys.values()) if ((one.name + "Request").equals(name)) key = one;
+        for (Method parse : AbstractRequest.class.getMethods()) {
+            if (!parse.getName().equals("parseRequest")) continue;
+            ByteBuffer in = ByteBuffer.wrap(payload);
+            Object source = parse.getParameterTypes()[2] == ByteBuffer.class ? in : new ByteBufferAccessor(in);
+            AbstractRequest request = ((RequestAndSize) parse.invoke(null, key, version, source)).request;
+            return encode(request.getErrorResponse(0, new UnknownServerException()).data(), version);
+        }
+        throw new NoSuchMethodException("parseRequest");
     }
 
     public static void main(String[] args) throws Exception {
