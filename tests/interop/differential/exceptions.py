@@ -75,7 +75,8 @@ STRICT = (
 )
 DOCS = "the documentation of a config key is each project's own"
 GROUP_KEYS = (
-    "Tidelog lists the group configs that have an effect in it; those of streams groups and of KIP-1263 have none"
+    "Tidelog lists the group configs that have an effect in it; those of streams groups, and whether assignments are "
+    "computed in the background, have none"
 )
 FEATURES = (
     "ApiVersions: Tidelog also serves what Kafka 4 dropped, does not serve share and streams groups, and has no "

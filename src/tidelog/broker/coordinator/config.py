@@ -38,11 +38,15 @@ class GroupConfig:
     consumer_assignors: tuple[str, ...] = ("uniform", "range")
     migration_policy: str = "bidirectional"
     regex_refresh_ms: int = 600_000
+    #: The least time between two target assignments of a consumer group (KIP-1263).
+    assignment_interval_ms: int = 0
     consumer_enabled: bool = True
     offset_metadata_max_bytes: int = 4096
     offsets_retention_ms: int = 10_080 * MINUTE_MS
     #: Configs of single groups (resource type GROUP), by group id; the broker keeps this mapping up to date.
     overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)
+    #: Where values are read that may change while the broker runs; without it they are those above.
+    live: Values | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, config: Values, overrides: Mapping[str, Mapping[str, str]] | None = None) -> GroupConfig:
@@ -58,10 +62,12 @@ class GroupConfig:
             consumer_assignors=tuple(assignors),
             migration_policy=config[groups.GROUP_CONSUMER_MIGRATION_POLICY].lower(),
             regex_refresh_ms=config[groups.GROUP_CONSUMER_REGEX_REFRESH_INTERVAL_MS],
+            assignment_interval_ms=config[groups.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS],
             consumer_enabled="consumer" in config[groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS],
             offset_metadata_max_bytes=config[groups.OFFSET_METADATA_MAX_BYTES],
             offsets_retention_ms=config[groups.OFFSETS_RETENTION_MINUTES] * MINUTE_MS,
             overrides={} if overrides is None else overrides,
+            live=config,
         )
 
     def session_timeout_of(self, group_id: str) -> int:
@@ -70,6 +76,15 @@ class GroupConfig:
 
     def heartbeat_interval_of(self, group_id: str) -> int:
         return self._of(group_id, "consumer.heartbeat.interval.ms", self.consumer_heartbeat_interval_ms)
+
+    def assignment_interval_of(self, group_id: str) -> int:
+        """How long a new target assignment waits for further changes; kept within the broker's limits."""
+        if self.live is None:
+            return self._of(group_id, "consumer.assignment.interval.ms", self.assignment_interval_ms)
+        default = self.live[groups.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS]
+        lowest = self.live[groups.GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS]
+        highest = self.live[groups.GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS]
+        return max(lowest, min(highest, self._of(group_id, "consumer.assignment.interval.ms", default)))
 
     def _of(self, group_id: str, name: str, default: int) -> int:
         own = self.overrides.get(group_id)

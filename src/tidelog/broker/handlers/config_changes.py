@@ -162,6 +162,15 @@ GROUP_KEYS.define(
     synonyms=("group.consumer.heartbeat.interval.ms",),
 )
 GROUP_KEYS.define(
+    "consumer.assignment.interval.ms",
+    Type.INT,
+    1_000,
+    at_least(0),
+    doc="The least time between two assignments of this consumer group.",
+    update=Update.CLUSTER_WIDE,
+    synonyms=("group.consumer.assignment.interval.ms",),
+)
+GROUP_KEYS.define(
     "share.session.timeout.ms",
     Type.INT,
     45_000,

@@ -57,6 +57,7 @@ class ConsumerGroup:
         self.epoch = INITIAL_EPOCH
         self.metadata_hash = 0
         self.target_epoch = INITIAL_EPOCH
+        self.target_computed_ms = 0  # 0: not known
         self.target: dict[str, Assignment] = {}
         self.members: dict[str, ConsumerMember] = {}
         self.static: dict[str, str] = {}
@@ -170,10 +171,10 @@ class ConsumerGroup:
             ConsumerGroupTargetAssignmentMemberValue(topic_partitions=topics),
         )
 
-    def target_epoch_record(self, epoch: int) -> CoordinatorRecord:
+    def target_epoch_record(self, epoch: int, computed_ms: int = 0) -> CoordinatorRecord:
         return CoordinatorRecord(
             ConsumerGroupTargetAssignmentMetadataKey(group_id=self.group_id),
-            ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch),
+            ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=computed_ms),
         )
 
     def regex_record(self, regex: str, resolved: ResolvedRegex | None) -> CoordinatorRecord:
@@ -215,6 +216,7 @@ class ConsumerGroup:
             self.epoch,
             self.metadata_hash,
             self.target_epoch,
+            self.target_computed_ms,
             {member: dict(target) for member, target in sorted(self.target.items())},
             sorted(self.members.items()),
             sorted(self.static.items()),

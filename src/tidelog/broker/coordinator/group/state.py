@@ -128,9 +128,10 @@ class GroupState:
         if value is None:
             group = self._existing(key.group_id)
             if group is not None:
-                group.target_epoch = -1
+                group.target_epoch, group.target_computed_ms = -1, 0
             return
-        self._consumer(key.group_id).target_epoch = value.assignment_epoch
+        group = self._consumer(key.group_id)
+        group.target_epoch, group.target_computed_ms = value.assignment_epoch, value.assignment_timestamp
 
     def _target_member(self, key: Any, value: Any) -> None:
         if value is None:

@@ -9,6 +9,7 @@ from tidelog.broker.coordinator.group.assignors.spec import GroupSpec, MemberSpe
 from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
+from tidelog.common.clock import Clock
 
 
 def group_spec(group: ConsumerGroup, view: MetadataView) -> GroupSpec:
@@ -27,13 +28,15 @@ def group_spec(group: ConsumerGroup, view: MetadataView) -> GroupSpec:
     return GroupSpec(tuple(members), partitions)
 
 
-def target_records(group: ConsumerGroup, view: MetadataView, assignor: str) -> Iterator[CoordinatorRecord]:
+def target_records(
+    group: ConsumerGroup, view: MetadataView, assignor: str, clock: Clock
+) -> Iterator[CoordinatorRecord]:
     """The changes from the present target to the one of the group's epoch, then the epoch itself."""
     target = ASSIGNORS[assignor](group_spec(group, view))
     for member_id, assignment in sorted(target.items()):
         if member_id not in group.target or group.target_of(member_id) != assignment:
             yield group.target_record(member_id, assignment)
-    yield group.target_epoch_record(group.epoch)
+    yield group.target_epoch_record(group.epoch, clock.time_ms())
 
 
 def subscribed_ids(group: ConsumerGroup, member_id: str, view: MetadataView) -> frozenset[bytes]:

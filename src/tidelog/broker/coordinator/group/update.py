@@ -77,10 +77,19 @@ class ConsumerUpdate:
             logger.info("group %s: epoch %d", group.group_id, group.epoch)
 
     def target(self, group: ConsumerGroup, emitter: Emitter) -> None:
-        """Compute the target assignment if it is behind the group's epoch."""
-        if group.epoch > group.target_epoch:
+        """Compute the target assignment if it is behind the group's epoch and the last one is long enough ago.
+
+        Until then the members stay on (or join at) the last one: changes that come together share one assignment.
+        """
+        if group.epoch > group.target_epoch and self._may_assign(group):
             assignor = group.preferred_assignor(self._config.consumer_assignors[0])
-            emitter.emit_all(target_records(group, self._view, assignor))
+            emitter.emit_all(target_records(group, self._view, assignor, self._clock))
+
+    def _may_assign(self, group: ConsumerGroup) -> bool:
+        interval = self._config.assignment_interval_of(group.group_id)
+        return not (interval and group.target_computed_ms) or (
+            self._clock.time_ms() >= group.target_computed_ms + interval
+        )
 
     def reconcile(
         self,
