@@ -52,7 +52,7 @@ class TransactionCoordinator(Service):
         self.config = config
         self._next_producer_id = next_producer_id
         self._remote_add = remote_add
-        self._completions: dict[str, asyncio.Future[None]] = {}
+        self._completions: dict[str, set[asyncio.Future[None]]] = {}
 
     # -- producer ids ----------------------------------------------------------------------------------------------
 
@@ -170,18 +170,23 @@ class TransactionCoordinator(Service):
             await self.write(job.transactional_id, lambda machine: machine.complete(job) or Result(response=None))
         except KafkaError as error:
             logger.info("%s: completed elsewhere: %s", job.transactional_id, error.code.name)
-        waiting = self._completions.pop(job.transactional_id, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+        for waiter in self._completions.pop(job.transactional_id, ()):
+            _wake(waiter)
 
     async def _markers_written(self, transactional_id: str) -> None:
-        future = self._completions.get(transactional_id)
-        if future is None:
-            future = self._completions[transactional_id] = asyncio.get_running_loop().create_future()
+        """Wait for `complete`, but not long. Produce runs without a task, which `asyncio.wait_for` would ask for."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        waiters = self._completions.setdefault(transactional_id, set())
+        waiters.add(waiter)
+        timer = loop.call_later(_WAIT_FOR_MARKERS_SECONDS, _wake, waiter)
         try:
-            await asyncio.wait_for(asyncio.shield(future), _WAIT_FOR_MARKERS_SECONDS)
-        except TimeoutError:
-            self._completions.pop(transactional_id, None)
+            await waiter
+        finally:
+            timer.cancel()
+            waiters.discard(waiter)
+            if not waiters and self._completions.get(transactional_id) is waiters:
+                del self._completions[transactional_id]
 
     # -- time ------------------------------------------------------------------------------------------------------
 
@@ -202,3 +207,8 @@ class TransactionCoordinator(Service):
     def expire_ids(self) -> None:
         for shard in self.runtime.active_shards():
             shard.write(lambda machine: machine.expire_ids(), lambda response, error: None)
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
