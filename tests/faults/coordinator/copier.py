@@ -1,76 +1,112 @@
-"""Copies a topic exactly once until it is killed: python copier.py HOST:PORT IN OUT GROUP TRANSACTIONAL_ID [PROTOCOL]
+"""Copies a topic exactly once until it is killed: copier.py HOST:PORT IN OUT GROUP TRANSACTIONAL_ID PROTOCOL HISTORY
 
 Transactions of up to 100 records; what goes wrong in a way that can be aborted is aborted and read again, anything else
-ends the process, and the test starts another one.
+ends the process, and the test starts another one. What it does it writes down (see history.py).
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-
-def rewind(consumer: Consumer) -> None:
-    """Read again from what is committed."""
-    partitions = consumer.assignment()
-    for partition in consumer.committed(partitions, 15) if partitions else ():
-        consumer.seek(TopicPartition(partition.topic, partition.partition, max(partition.offset, 0)))
+TIMEOUT = 15
 
 
-def copy(consumer: Consumer, producer: Producer, target: str) -> None:
-    records = [record for record in consumer.consume(100, 0.5) if record.error() is None]
-    if not records:
-        return
-    producer.begin_transaction()
-    try:
-        for record in records:
-            producer.produce(target, record.value(), record.key(), partition=record.partition())
-        positions = consumer.position(consumer.assignment())
-        producer.send_offsets_to_transaction(
-            [partition for partition in positions if partition.offset >= 0], consumer.consumer_group_metadata(), 15
+class Copier:
+    def __init__(self, address: str, group: str, transactional_id: str, protocol: str, history: str) -> None:
+        sessions = {"session.timeout.ms": 2000, "heartbeat.interval.ms": 300}
+        self.consumer = Consumer(
+            {
+                "bootstrap.servers": address,
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                **({"group.protocol": "consumer"} if protocol == "consumer" else sessions),
+            }
         )
-        producer.commit_transaction(15)
-    except KafkaException as error:
-        cause = error.args[0]
-        while cause.retriable():
+        self.producer = Producer(
+            {
+                "bootstrap.servers": address,
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": 10_000,
+                "linger.ms": 0,
+            }
+        )
+        self.history = open(history, "a", buffering=1)  # noqa: SIM115  # for as long as the process lives
+        self.names = (f"{transactional_id}/{os.getpid()}/{number}" for number in itertools.count())
+        self.rebalances = 0
+
+    def run(self, source: str, target: str) -> None:
+        self.producer.init_transactions(TIMEOUT)
+        self.consumer.subscribe([source], on_assign=self._rebalanced, on_revoke=self._rebalanced)
+        while True:
+            self._copy(target)
+
+    def _rebalanced(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self.rebalances += 1
+
+    def _copy(self, target: str) -> None:
+        before = self.rebalances
+        records = [record for record in self.consumer.consume(100, 0.5) if record.error() is None]
+        if not records:
+            return
+        if self.rebalances != before:  # some of them may belong to somebody else by now
+            self._rewind()
+            return
+        name = next(self.names)
+        self._note("copy", name, ",".join(record.value().decode() for record in records))
+        self.producer.begin_transaction()
+        try:
+            self._write(name, target, records)
+            self._commit()
+        except KafkaException as error:
+            if not error.args[0].txn_requires_abort():
+                raise
+            self.producer.abort_transaction(TIMEOUT)
+            self._note("aborted", name)
+            self._rewind()
+        else:
+            self._note("committed", name)
+
+    def _write(self, name: str, target: str, records: list[Any]) -> None:
+        ends: dict[tuple[str, int], int] = {}
+        for record in records:
+            value = f"{record.value().decode()} {name}"
+            self.producer.produce(target, value, record.key(), partition=record.partition())
+            ends[record.topic(), record.partition()] = record.offset() + 1
+        offsets = [TopicPartition(*partition, end) for partition, end in ends.items()]
+        while True:
             try:
-                producer.commit_transaction(15)
+                self.producer.send_offsets_to_transaction(offsets, self.consumer.consumer_group_metadata(), TIMEOUT)
                 return
-            except KafkaException as again:
-                cause = again.args[0]
-        if not cause.txn_requires_abort():
-            raise
-        producer.abort_transaction(15)
-        rewind(consumer)
+            except KafkaException as error:
+                if not error.args[0].retriable():
+                    raise
 
+    def _commit(self) -> None:
+        while True:
+            try:
+                self.producer.commit_transaction(TIMEOUT)
+                return
+            except KafkaException as error:
+                if not error.args[0].retriable():
+                    raise
 
-def main() -> None:
-    address, source, target, group, transactional_id, *protocol = sys.argv[1:]
-    new = protocol == ["consumer"]
-    consumer = Consumer(
-        {
-            "bootstrap.servers": address,
-            "group.id": group,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
-            **({"group.protocol": "consumer"} if new else {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500}),
-        }
-    )
-    producer = Producer(
-        {
-            "bootstrap.servers": address,
-            "transactional.id": transactional_id,
-            "transaction.timeout.ms": 10_000,
-            "linger.ms": 0,
-        }
-    )
-    producer.init_transactions(20)
-    consumer.subscribe([source])
-    while True:
-        copy(consumer, producer, target)
+    def _rewind(self) -> None:
+        """Read again from what is committed."""
+        partitions = self.consumer.assignment()
+        for partition in self.consumer.committed(partitions, TIMEOUT) if partitions else ():
+            self.consumer.seek(TopicPartition(partition.topic, partition.partition, max(partition.offset, 0)))
+
+    def _note(self, *words: str) -> None:
+        self.history.write(" ".join(words) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    address, source, target, *others = sys.argv[1:]
+    Copier(address, *others).run(source, target)
