@@ -53,11 +53,13 @@ class FlushJob:
                 return
 
     def _sync_names(self) -> None:
-        if self.epochs is not None:
-            self.home.fs.write_atomic(self.home.file(LEADER_EPOCH_FILE), self.epochs)
         if self.new_names:
             partition_metadata.sync(self.home.fs, self.home.path)
+        if self.epochs is not None:
+            self.home.fs.write_atomic(self.home.file(LEADER_EPOCH_FILE), self.epochs)  # syncs the directory, too
+        elif self.new_names:
             self.home.fs.sync_dir(self.home.path)
+        if self.new_names:
             self.home.fs.sync_dir(self.home.path.parent)  # the directory itself may be new
 
     def _sync_snapshot(self, offset: int) -> None:
