@@ -11,6 +11,7 @@ the copy, so the faults in the kernel take longer.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -216,12 +217,20 @@ def misplaced(source: Path) -> list[str]:
     return [mutant.name for mutant in MUTANTS if (source / mutant.file).read_text().count(mutant.sound) != 1]
 
 
-def test_status(tree: Path, folders: Iterable[str]) -> int:
-    """What pytest says: 0 when all tests passed, 1 when one failed."""
+def failed_tests(tree: Path, folders: Iterable[str]) -> int:
+    """How many tests failed, up to the first or so; ends the program when they could not be run at all."""
     tests = [f"tests/{name}" for name in folders]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "2", *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, cwd=tree, env=environment, capture_output=True).returncode
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    if done.returncode == 0:
+        return 0
+    # The exit status does not tell: stopped at the first failure, xdist calls itself interrupted, as it does when
+    # nothing could be collected.
+    failed = re.search(r"^(\d+) failed", done.stdout.strip().splitlines()[-1])
+    if failed is None:
+        sys.exit(f"the tests could not be run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return int(failed[1])
 
 
 def notices(tree: Path, mutant: Mutant) -> bool:
@@ -233,7 +242,7 @@ def notices(tree: Path, mutant: Mutant) -> bool:
     try:
         if compiled:
             build(tree)
-        return test_status(tree, mutant.tests.split()) == 1
+        return failed_tests(tree, mutant.tests.split()) > 0
     finally:
         path.write_text(original)
         if compiled:
@@ -251,7 +260,7 @@ def main() -> None:
         tree.mkdir()
         copy_tree(tree)
         guards = dict.fromkeys(folder for mutant in chosen for folder in mutant.tests.split())
-        if test_status(tree, guards):
+        if failed_tests(tree, guards):
             sys.exit("the tests fail without any fault: nothing could be told from their failing with one")
         for number, mutant in enumerate(chosen, 1):
             started = time.monotonic()
