@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
@@ -33,20 +33,19 @@ class ListenerLimits(NamedTuple):
     creation_rate: int = MAX_INT32
 
 
-@dataclass
-class NetworkLimits:
-    """The limits that all listeners of a broker share. Mutable: the keys behind them are dynamic."""
+class NetworkLimits(NamedTuple):
+    """The limits that all listeners of a broker share; when one is changed, all are given anew (`change`)."""
 
     max_frame: int = 104_857_600
     max_connections: int = MAX_INT32
     max_connections_per_ip: int = MAX_INT32
-    per_ip_overrides: dict[str, int] = field(default_factory=dict)
+    per_ip_overrides: Mapping[str, int] = MappingProxyType({})
     creation_rate: int = MAX_INT32
     max_idle_ms: int = 600_000
     send_buffer: int = -1
     receive_buffer: int = -1
     backlog: int = 50
-    listeners: dict[str, ListenerLimits] = field(default_factory=dict)
+    listeners: Mapping[str, ListenerLimits] = MappingProxyType({})
     #: The inter-broker listener, if there are others: the broker-wide limits do not hold for it.
     protected: str | None = None
 
