@@ -4,7 +4,8 @@ A handler is a function `handle(ctx: RequestContext, request) -> response | None
 imported when the first request of its kind arrives, so that a broker starts without them. `None` means that the
 request has no answer (Produce with acks=0).
 
-ApiVersions advertises exactly these rows: a row is added when its handler fully serves every version that it names.
+ApiVersions advertises these rows, but for those that say otherwise: a row is added when its handler fully serves every
+version that it names.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Handler(NamedTuple):
     max_version: int
     target: str
     """`module:function`, the module relative to this package (absolute when it begins with `tidelog.`)."""
+    advertised: bool = True
+    """Whether ApiVersions names it."""
 
 
 HANDLERS: tuple[Handler, ...] = (
@@ -86,6 +89,8 @@ HANDLERS: tuple[Handler, ...] = (
     Handler(ApiKey.LIST_TRANSACTIONS, 0, 2, "txn_admin:list_transactions"),
     Handler(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, "consumer_groups:heartbeat"),
     Handler(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1, "consumer_groups:describe"),
+    Handler(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, 0, 0, "telemetry:subscriptions", advertised=False),
+    Handler(ApiKey.PUSH_TELEMETRY, 0, 0, "telemetry:push", advertised=False),
     Handler(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, "configs:list_resources"),
     Handler(ApiKey.DESCRIBE_TOPIC_PARTITIONS, 0, 0, "describe_topic_partitions:handle"),
 )

@@ -58,4 +58,5 @@ def _served() -> tuple[ApiVersionsResponse.ApiVersion, ...]:
     return tuple(
         ApiVersionsResponse.ApiVersion(api_key=row.key, min_version=row.min_version, max_version=row.max_version)
         for row in rows
+        if row.advertised
     )

@@ -24,6 +24,7 @@ SCRIPTS: dict[str, Callable[[Session], None]] = {
     "list-config-resources": configs.list_resources,
     "api-versions": cluster.api_versions,
     "sasl": cluster.sasl,
+    "telemetry": cluster.telemetry,
     "describe-cluster": cluster.describe_cluster,
     "log-dirs": cluster.log_dirs,
     "elect-leaders": cluster.elect_leaders,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from interop.differential.mutate import mutations
@@ -17,7 +18,9 @@ from tidelog.protocol.messages import (
     DescribeClusterRequest,
     DescribeLogDirsRequest,
     ElectLeadersRequest,
+    GetTelemetrySubscriptionsRequest,
     ListPartitionReassignmentsRequest,
+    PushTelemetryRequest,
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
     UnregisterBrokerRequest,
@@ -49,6 +52,43 @@ def sasl(s: Session) -> None:
 
 def _software() -> dict[str, Any]:
     return {"client_software_name": "differ", "client_software_version": "1.0"}
+
+
+def telemetry(s: Session) -> None:
+    """Client metrics where nobody takes them: not advertised, answered nevertheless (by Kafka 4; 3.9 is stricter)."""
+    if not s.versions(ApiKey.DESCRIBE_CLUSTER):
+        return
+
+    def instance(number: int) -> bytes:
+        return random.Random(f"{s.prefix}{number}").randbytes(16)
+
+    def ask(label: str, client_id: bytes) -> int:
+        found = s.ask(label, GetTelemetrySubscriptionsRequest(client_instance_id=client_id), 0)
+        return int(found.subscription_id)
+
+    def push(label: str, client_id: bytes, subscription_id: int, **fields: Any) -> None:
+        fields = {"metrics": b"metrics", **fields}
+        request = PushTelemetryRequest(client_instance_id=client_id, subscription_id=subscription_id, **fields)
+        s.ask(label, request, 0)
+
+    for label, client_id in (("no id", bytes(16)), ("a reserved id", (1).to_bytes(16, "big"))):
+        found = s.do(GetTelemetrySubscriptionsRequest(client_instance_id=client_id), 0)
+        known = found.client_instance_id in (bytes(16), client_id)
+        s.note(label, ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, 0, (found.error_code, known, found.requested_metrics))
+        push(label, client_id, 1)
+    first = ask("an id", instance(1))
+    ask("the same id again", instance(1))
+    push("as it should be", instance(1), first)
+    push("too early", instance(1), first)
+    push("too early, but the last", instance(1), first, terminating=True)
+    push("after the last", instance(1), first)
+    push("never asked", instance(2), 5)
+    ask("after a wrong subscription", instance(2))
+    push("another subscription", instance(2), 5)
+    for number, codec in enumerate((-1, 0, 4, 5, 127), 10):
+        push(f"codec {codec}", instance(number), ask("an id", instance(number)), compression_type=codec)
+    push("too large", instance(20), ask("an id", instance(20)), metrics=bytes((1 << 20) + 1))
+    push("empty", instance(21), ask("an id", instance(21)), metrics=b"")
 
 
 def describe_cluster(s: Session) -> None:
