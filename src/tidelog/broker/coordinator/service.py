@@ -9,6 +9,7 @@ from typing import Any
 from tidelog.broker.coordinator.result import Reply, Result
 from tidelog.broker.coordinator.runtime import Runtime
 from tidelog.broker.coordinator.shard import Shard
+from tidelog.broker.purgatory.promise import Handoff
 from tidelog.common.errors import KafkaError
 
 
@@ -23,23 +24,25 @@ class Service:
         return await self.write_to(self.runtime.shard_for(key), handler)
 
     async def write_to(self, shard: Shard, handler: Callable[[Any], Result | None]) -> Any:
-        future, done = _future()
-        shard.write(handler, done)
+        future = Handoff()
+        shard.write(handler, _settle(future))
         return await future
 
     async def read(self, key: str, handler: Callable[[Any], Any]) -> Any:
         return await self.write_to(self.runtime.shard_for(key), lambda machine: Result(response=handler(machine)))
 
     async def request(self, key: str, handler: Callable[[Any, Reply], Result | None]) -> Any:
-        """For a handler that answers through its reply, now or when others have come."""
-        future, done = _future()
+        """For a handler that answers through its reply, now or when others have come.
+
+        Replies come from the midst of the machine, which must not be asked anything new then: the loop wakes who waits.
+        """
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        done = _settle(future)
         self.runtime.shard_for(key).write(lambda machine: handler(machine, lambda response: done(response, None)), done)
         return await future
 
 
-def _future() -> tuple[asyncio.Future[Any], Callable[[Any, KafkaError | None], None]]:
-    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
+def _settle(future: asyncio.Future[Any]) -> Callable[[Any, KafkaError | None], None]:
     def done(response: Any, error: KafkaError | None) -> None:
         if future.done():  # the client is gone and its request was cancelled
             return
@@ -48,4 +51,4 @@ def _future() -> tuple[asyncio.Future[Any], Callable[[Any, KafkaError | None], N
         else:
             future.set_result(response)
 
-    return future, done
+    return done

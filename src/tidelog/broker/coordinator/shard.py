@@ -7,6 +7,8 @@ committed. Writes of one event-loop tick share one append. Every answer, also of
 waits for everything that was written before it: nobody is told of a state that could still be lost. That is how
 "reads see committed state only" is kept without keeping two states.
 
+Whoever gets an answer may have the next request ready, so answers are given while no handler is at work.
+
 If an append fails, what is in memory is ahead of the log: the shard is dropped, everybody who waits is told, and
 the runtime loads a new one from the log.
 """
@@ -135,6 +137,7 @@ class Shard:
         self._written = 0  # appends handed to the writer, plus one while a batch is being gathered
         self._committed = 0
         self._parked: deque[_Parked] = deque()
+        self._handling = 0
 
     # -- loading ---------------------------------------------------------------------------------------------------
 
@@ -187,10 +190,13 @@ class Shard:
 
     def write(self, handler: Callable[[Any], Result | None], done: Callable[[Any, KafkaError | None], None]) -> None:
         """Run `handler(machine)`; `done(response, error)` is called once, after commit (never for NO_RESPONSE)."""
+        self._handling += 1
         try:
             self._apply(handler(self.machine), done)
         except KafkaError as error:
             self._park(lambda failed, error=error: done(None, failed or error))  # type: ignore[misc]  # bound default
+        finally:
+            self._handling -= 1
 
     def read(self, handler: Callable[[Any], Any], done: Callable[[Any, KafkaError | None], None]) -> None:
         self.write(lambda machine: Result(response=handler(machine)), done)
@@ -198,10 +204,13 @@ class Shard:
     def _run_timer(self, action: Action) -> None:
         if self.state is not ShardState.ACTIVE:
             return
+        self._handling += 1
         try:
             self._apply(action(), None)
         except KafkaError as error:
             logger.warning("%s: a timed step failed: %s", self.tp, error)
+        finally:
+            self._handling -= 1
 
     def _apply(self, result: Result | None, done: Callable[[Any, KafkaError | None], None] | None) -> None:
         if result is None:
@@ -263,10 +272,13 @@ class Shard:
     ) -> None:
         """Append the end marker of a transaction that wrote here (a control batch), and replay it."""
         refused: KafkaError | None = None
+        self._handling += 1
         try:
             self._append_now(batch, lambda: self.machine.replay_marker(*producer, committed), transaction_version)
         except KafkaError as error:
             refused = error
+        finally:
+            self._handling -= 1
         self._park(lambda error: done(None, error or refused))
 
     def _append_now(self, batch: bytes, apply: Callable[[], None], transaction_version: int = 0) -> None:
@@ -338,6 +350,9 @@ class Shard:
             self._parked.append(_Parked(self._written, done))
 
     def _release(self) -> None:
+        if self._handling:
+            self._scheduler.call_soon(self._release)
+            return
         while self._parked and self._parked[0].sequence <= self._committed:
             self._parked.popleft().done(None)
 

@@ -1,8 +1,8 @@
 """From a frame to its handler and back, for every request that the hot path does not take.
 
-A handler may answer at once or await something. Produce and Fetch, which are many and mostly answer at once, are driven
-without a task of their own (`Driver`); other asynchronous handlers run as tasks. Either way the connection looks at
-its next request when this one is answered.
+A handler may answer at once or await something. What comes often (data, offsets, members, transactions) is driven
+without a task of its own (`Driver`); other asynchronous handlers run as tasks. Either way the connection looks at its
+next request when this one is answered.
 
 Errors: bytes that are no request close the connection, with a line in the log. A handler that fails in a way that it
 did not foresee is logged, and answered with UNKNOWN_SERVER_ERROR wherever the response has room for a code.
@@ -38,7 +38,14 @@ logger = logging.getLogger("tidelog.requests")
 
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
 #: Handlers whose coroutines await nothing but futures: no task is made for them.
-DRIVEN = frozenset({ApiKey.PRODUCE, ApiKey.FETCH})
+DRIVEN = frozenset(
+    {
+        *(ApiKey.PRODUCE, ApiKey.FETCH),
+        *(ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT),
+        *(ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT),
+        *(ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN),
+    }
+)
 
 
 class Dispatcher:

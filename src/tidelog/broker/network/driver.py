@@ -1,8 +1,8 @@
 """Runs a coroutine that awaits nothing but futures, without a task: the first step happens at once.
 
 A task costs more than most Produce and Fetch requests do, and would put each off to the loop's next turn. What is
-awaited must be an asyncio future or a `Promise`; `asyncio.timeout` and others that ask for the current task cannot be
-used under a driver.
+awaited must be an asyncio future, a `Handoff` or a `Promise`; `asyncio.timeout` and others that ask for the current
+task cannot be used under a driver.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from tidelog.broker.purgatory.promise import Promise
+from tidelog.broker.purgatory.promise import Handoff, Promise
 
 Done = Callable[[Any, "Exception | None"], None]
 
@@ -38,14 +38,20 @@ class Driver:
             future._asyncio_future_blocking = False
             if not future.done():
                 self._waiting = future
-                future.add_done_callback(self._wake)
+                if type(future) is Handoff:
+                    future.taker = self._wake
+                else:
+                    future.add_done_callback(self._wake)
                 return False
 
     def cancel(self) -> None:
         """Give up: `done` is not called any more."""
         self._done = _forget
         if self._waiting is not None:
-            self._waiting.remove_done_callback(self._wake)
+            if isinstance(self._waiting, Handoff):
+                self._waiting.taker = None
+            else:
+                self._waiting.remove_done_callback(self._wake)
             self._waiting.cancel()
             self._waiting = None
         self._coroutine.close()

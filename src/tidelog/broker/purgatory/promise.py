@@ -1,15 +1,34 @@
-"""A future for coroutines under a `Driver`: whoever waits goes on at once, not in the loop's next turn.
+"""Futures for coroutines under a `Driver`: whoever waits goes on at once, not in the loop's next turn.
 
 An asyncio future calls back through the loop, which costs a turn, and with it a system call, for every consumer that
-an append wakes. A promise calls back from `set_result`; so it may only be set where the waiting coroutine may run.
+an append wakes. These call back from `set_result`; so they may only be set where the waiting coroutine may run.
+A `Promise` is for drivers alone; a `Handoff` is an asyncio future, which tasks can await as well (and are woken by the
+loop, as ever).
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Generator
 from typing import Any
 
 Callback = Callable[[Any], object]
+
+
+class Handoff(asyncio.Future[Any]):
+    """`taker` is the driver's way to go on."""
+
+    taker: Callback | None = None
+
+    def set_result(self, result: Any) -> None:
+        super().set_result(result)
+        if self.taker is not None:
+            self.taker(self)
+
+    def set_exception(self, error: type | BaseException) -> None:
+        super().set_exception(error)
+        if self.taker is not None:
+            self.taker(self)
 
 
 class Promise:

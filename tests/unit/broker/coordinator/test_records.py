@@ -34,6 +34,22 @@ def test_an_explicit_expiry_makes_it_version_1() -> None:
     assert value.hex() == "0001" + "000000000000002a" + "0000" + "0000018bcfe56800" + "0000018bcfe56801"
 
 
+@given(
+    group=st.text(max_size=30),
+    topic=st.text(max_size=30),
+    partition=st.integers(0, 2**31 - 1),
+    offset=st.integers(-1, 2**63 - 1),
+    epoch=st.integers(-1, 2**31 - 1),
+    metadata=st.text(max_size=40),
+)
+def test_the_quick_way_to_write_an_offset_is_the_schema(
+    group: str, topic: str, partition: int, offset: int, epoch: int, metadata: str
+) -> None:
+    key = OffsetCommitKey(group=group, topic=topic, partition=partition)
+    value = OffsetCommitValue(offset=offset, leader_epoch=epoch, metadata=metadata, commit_timestamp=77)
+    assert GROUP_CODEC.encode(CoordinatorRecord(key, value)) == (b"\0\1" + key.encode(0), b"\0\3" + value.encode(3))
+
+
 def test_tombstones() -> None:
     key, value = GROUP_CODEC.encode(CoordinatorRecord(GroupMetadataKey(group="g")))
     assert (key.hex(), value) == ("0002000167", None)

@@ -47,6 +47,31 @@ def test_writes_of_one_tick_share_a_batch() -> None:
     assert batch.record_count == 20
 
 
+def test_nobody_is_answered_while_a_handler_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is answered may ask again at once: not before the handler's own records are replayed."""
+    monkeypatch.setattr(shard_module, "GATHER_BYTES", 1)  # the second write has to flush the first
+    harness = GroupHarness()
+    shard = harness.runtime.active(0)
+    order: list[str] = []
+
+    def second(machine: Any) -> Result:
+        order.append("second begins")
+        return commit(machine, 2)
+
+    def answered(response: Any, error: KafkaError | None) -> None:
+        order.append(f"first answered, {machine_offset(shard.machine)} is known")
+
+    shard.write(lambda machine: commit(machine, 1), answered)
+    shard.write(second, lambda response, error: order.append("second answered"))
+    harness.scheduler.run()
+    assert order == ["second begins", "first answered, 2 is known", "second answered"]
+
+
+def machine_offset(machine: Any) -> int:
+    offset: int = machine.state.offsets.get("g", ("a", 0)).offset
+    return offset
+
+
 def test_a_read_sees_what_was_written_before_it_and_waits_for_it() -> None:
     harness = GroupHarness()
     harness.log.hold = True
