@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tidelog.broker.controller.images import BrokerImage
 from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity
 from tidelog.broker.coordinator.transaction.peers import Peers
 from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.network.driver import Driver
 from tidelog.broker.server import Broker
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TRANSACTION_STATE_TOPIC, TopicPartition
@@ -47,6 +49,30 @@ def test_markers_and_partitions_by_request(tmp_path: Path) -> None:
             assert codes == {TP: ErrorCode.NONE, gone: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
             assert await peers.write_markers(7, job, [TP]) == {TP: ErrorCode.NETWORK_EXCEPTION}
             await peers.stop()
+
+    uvloop.run(run())
+
+
+def test_another_coordinator_is_asked_without_a_task(tmp_path: Path) -> None:
+    """Produce runs under a driver, and the network has time-outs, which ask for the task that they are in."""
+
+    async def run() -> None:
+        async with Broker({**SETTINGS, "log.dirs": str(tmp_path)}) as broker:
+            for topic in ("a", TRANSACTION_STATE_TOPIC):
+                await broker.controller.ensure_topic(topic)
+            coordinator = broker.coordinators.transaction
+            producer = await coordinator.init("t", 60_000)
+            coordinator.runtime.on_resigned(0)  # from here on the broker asks "another" one: itself, over the network
+            answers: list[object] = []
+            ended = asyncio.Event()
+
+            def done(code: ErrorCode | None, error: Exception | None) -> None:
+                answers.append(code if error is None else error)
+                ended.set()
+
+            Driver(coordinator.verify("t", producer.producer_id, producer.epoch, TP), done).step()
+            await ended.wait()
+            assert answers == [ErrorCode.NOT_ENOUGH_REPLICAS]  # Produce's word for a coordinator that is not there
 
     uvloop.run(run())
 

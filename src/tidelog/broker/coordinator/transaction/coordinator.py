@@ -143,7 +143,8 @@ class TransactionCoordinator(Service):
             return (await self.verify_partitions(transactional_id, producer, (tp,)))[tp]
         except KafkaError as error:
             if error.code is ErrorCode.NOT_COORDINATOR:
-                return await self._remote_add(transactional_id, producer, tp, not adds)
+                asked = self._remote_add(transactional_id, producer, tp, not adds)
+                return await asyncio.ensure_future(asked)  # a task: Produce has none, and the network has time-outs
             return error.code
 
     # -- the end ---------------------------------------------------------------------------------------------------
