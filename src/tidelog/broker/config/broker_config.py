@@ -25,6 +25,14 @@ LISTENER_KEYS = (keys.MAX_CONNECTIONS, keys.MAX_CONNECTION_CREATION_RATE)
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 
+
+def listener_key(name: str) -> Key[Any] | None:
+    """The key that `listener.name.<listener>.<key>` sets for one listener, if it is one of `LISTENER_KEYS`."""
+    if not name.startswith(LISTENER_PREFIX):
+        return None
+    return next((key for key in LISTENER_KEYS if name.endswith(f".{key.name}")), None)
+
+
 ChangeCallback = Callable[[frozenset[str]], None]
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from tidelog.broker.config.broker_config import BrokerConfig, listener_key
 from tidelog.broker.config.definition import BROKER_KEYS
 from tidelog.common.config import ConfigDef, ConfigError, Key, Type, Update, at_least, format_value
 from tidelog.common.errors import ErrorCode, KafkaError
-
-if TYPE_CHECKING:
-    from tidelog.broker.config.broker_config import BrokerConfig
 
 
 class Resource(IntEnum):
@@ -104,7 +102,7 @@ def check_broker_values(values: Mapping[str, str], config: BrokerConfig, *, per_
     """Dynamic broker configs: changeable while it runs, at this scope, and allowed values. Keys that nobody knows may
     belong to a plug-in: they are kept."""
     for name, value in values.items():
-        key = BROKER_KEYS.keys.get(name)
+        key = BROKER_KEYS.keys.get(name) or listener_key(name)
         if key is None:
             continue
         if key.update is Update.READ_ONLY:

@@ -121,6 +121,12 @@ BROKER_CHANGES = (
     ("log.dirs", "elsewhere"),
     ("compression.type", "rar"),
     ("max.connections", "100"),
+    ("max.connections", "-1"),
+    ("listener.name.plaintext.max.connections", "100"),
+    ("listener.name.plaintext.max.connections", "-5"),
+    ("listener.name.plaintext.max.connections", "many"),
+    ("listener.name.plaintext.max.connection.creation.rate", "50"),
+    ("listener.name.other.max.connections", "100"),
 )
 
 

@@ -482,3 +482,13 @@ def test_a_replica_moves_to_another_directory_while_it_serves(ask, broker):
     assert (
         broker.server.replicas.partition(next(iter(broker.server.replicas.hosted("moves")))).log.log_end_offset == 501
     )
+
+
+def test_limits_of_one_listener_are_checked_and_take_effect(ask, broker):
+    name = "listener.name.plaintext.max.connections"
+    for wrong in ("-5", "many"):
+        assert alter(ask, CONFIG_BROKER, "1", (name, SET, wrong)).error_code == ErrorCode.INVALID_REQUEST
+    assert alter(ask, CONFIG_BROKER, "1", (name, SET, "777")).error_code == 0
+    assert broker.server.network.table.limits.of("PLAINTEXT").max_connections == 777
+    assert alter(ask, CONFIG_BROKER, "1", (name, DELETE, None)).error_code == 0
+    assert broker.server.network.table.limits.of("PLAINTEXT").max_connections == (1 << 31) - 1
