@@ -35,7 +35,7 @@ class Mutant:
 
 LOG = "unit/log spec property/log"
 MUTANTS = [
-    Mutant("bound-is-read", "log/local_log.py", "if offset >= bound:", "if offset > bound:", LOG),
+    Mutant("bound-is-read", "log/local_log.py", "else min(upper_bound, end)", "else end", LOG),
     Mutant("read-past-the-end", "log/local_log.py", "if offset > end or offset", "if offset > end + 1 or offset", LOG),
     Mutant(
         "swap-not-renamed-back",

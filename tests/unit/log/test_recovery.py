@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from support.logs import START_MS, LogBench, batch, fill, records_of, run_of, small_config
-from tidelog.common.errors import KafkaError
+from tidelog.common.errors import KafkaError, StorageError
 from tidelog.log.partition_log import PartitionLog
 from tidelog.records.attributes import Codec
+from tidelog.testing.fs import FailingFileSystem
 
 
 @pytest.fixture
@@ -248,6 +249,28 @@ def test_a_segment_whose_offsets_are_too_far_apart_is_split(bench: LogBench, cle
     log.close()
     assert not any(name.endswith((".deleted", ".swap", ".cleaned")) for name in bench.names())
     assert [record.offset for record in records_of(bench.open())] == offsets
+
+
+def test_a_split_that_is_cut_off_at_any_rename_loses_nothing(tmp_path: Path) -> None:
+    offsets = [0, 5, 2**31 + 4, 2**31 + 9, 2**32 + 20]
+    data = b"".join(batch([b"v%d" % offset], base_offset=offset) for offset in offsets)
+    for done in range(100):
+        disk = FailingFileSystem()
+        bench = LogBench(tmp_path / str(done), fs=disk)
+        bench.open().close()
+        (bench.dir / f"{0:020d}.log").write_bytes(data)
+        disk.fail("rename", skip=done)
+        try:
+            bench.open(clean=False).close()
+        except StorageError:
+            disk.heal()
+            log = bench.open(clean=False)
+            assert [record.offset for record in records_of(log)] == offsets, f"cut off after {done} renames"
+            log.close()
+        else:
+            assert done > 9  # three segments of three files, each renamed twice, and the old one's
+            return
+    raise AssertionError("the split never came to its end")
 
 
 def test_a_name_that_is_no_partition(bench: LogBench, tmp_path: Path) -> None:
