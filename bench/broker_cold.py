@@ -1,11 +1,11 @@
 """A reader of old data beside a producer: does one wait for the other's disk?
 
-    PYTHONPATH=tests .venv/bin/python bench/broker_cold.py [--megabytes N] [--rounds N]
+    PYTHONPATH=tests .venv/bin/python bench/broker_cold.py [--quick] [--megabytes N] [--rounds N]
 
 A topic is filled and its segments are dropped from the page cache (posix_fadvise). Then one consumer reads it from
-the start while a producer on another topic writes one record at a time. Shown: the producer's latency without and
-with the reader, for Apache Kafka and for Tidelog, in one run. Kafka's network thread waits for the disk inside
-sendfile; Tidelog first asks whether the range is in memory, and brings it in on a thread if it is not.
+the start, at a steady rate, while a producer on another topic writes one record at a time. Shown: the producer's
+latency without and with the reader, for Apache Kafka and for Tidelog, in one run. Kafka's network thread waits for the
+disk inside sendfile; Tidelog first asks whether the range is in memory, and brings it in on a thread if it is not.
 """
 
 from __future__ import annotations
@@ -40,13 +40,24 @@ def evict(folder: Path) -> int:
     return total
 
 
-def measure(peer: Peer, data: Path, topic: str) -> tuple[dict[str, float], dict[str, float], float]:
+def measure(peer: Peer, data: Path, topic: str, rate: int) -> tuple[dict[str, float], dict[str, float], float]:
     """(latency alone, latency beside the cold reader, the reader's MB/s)."""
     quiet_topic = peer.topic(1)
     options = ["--rate", "1000", "--warm", "0.5"]
     alone = load(peer.address, peer.pid, "latency", quiet_topic, options, 2.0)
     evict(data)
-    command = [sys.executable, str(LOAD), "fetch", peer.address, topic, *BATCHES, "--seconds", "3"]
+    command = [
+        sys.executable,
+        str(LOAD),
+        "fetch",
+        peer.address,
+        topic,
+        *BATCHES,
+        "--rate",
+        str(rate),
+        "--seconds",
+        "2.8",
+    ]
     reader = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     beside = load(peer.address, peer.pid, "latency", quiet_topic, options, 2.0)
     output, _ = reader.communicate(timeout=60)
@@ -58,7 +69,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1500)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="one round of 300 MB")
     options = parser.parse_args()
+    megabytes, rounds = (300, 1) if options.quick else (options.megabytes, options.rounds)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         kafka = KafkaBroker(KAFKA_4, home / "kafka", heap="1G")
@@ -69,7 +82,7 @@ def main() -> None:
             ]
             print(HEADING)
             for peer, data in peers:
-                show(peer, data, options.megabytes, options.rounds)
+                show(peer, data, megabytes, rounds)
 
 
 HEADING = f"{'producer, us':12s} {'alone p50':>10s} {'p99':>8s} {'beside p50':>11s} {'p99':>8s} {'reader MB/s':>12s}"
@@ -79,7 +92,8 @@ def show(peer: Peer, data: Path, megabytes: int, count: int) -> None:
     topic = peer.topic(1)
     fill = [*BATCHES, "--depth", "5", "--megabytes", str(megabytes)]
     load(peer.address, peer.pid, "produce", topic, fill, 60)
-    rounds = [measure(peer, data, topic) for _ in range(count)]
+    rate = megabytes // 3  # so that it never comes to the end, and back to what is in memory by then
+    rounds = [measure(peer, data, topic, rate) for _ in range(count)]
     alone = [statistics.median(one[0][name] for one in rounds) for name in ("p50_us", "p99_us")]
     beside = [statistics.median(one[1][name] for one in rounds) for name in ("p50_us", "p99_us")]
     speed = statistics.median(one[2] for one in rounds)

@@ -1,6 +1,6 @@
 """The life of a broker, Tidelog beside Apache Kafka 4.x in the same run: start, memory, many partitions, kill, stop.
 
-    PYTHONPATH=tests .venv/bin/python bench/broker_life.py [--rounds N] [--partitions N] [--gigabytes N] [--only ...]
+    PYTHONPATH=tests .venv/bin/python bench/broker_life.py [--quick] [--rounds N] [--partitions N] [--gigabytes N]
 
     start           from exec to the first Metadata answer
     idle            resident memory, a second later
@@ -253,11 +253,14 @@ def measure(make: Callable[[Path], Any], home: Path, chapter: str, options: argp
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one round, 100 partitions, 0.2 GB")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--partitions", type=int, default=1000)
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--only", nargs="*", default=list(CHAPTERS), choices=CHAPTERS)
     options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.partitions, options.gigabytes = 1, 100, 0.2
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed Tidelog has its bytecode
     makers: dict[str, Callable[[Path], Any]] = {
         "tidelog": lambda home: TidelogServer(home),

@@ -1,6 +1,6 @@
 """Encoding and decoding of whole messages: Tidelog against kio (compiled, Rust) and kafka-python, in one run.
 
-    python bench/protocol_codec.py [--seconds 0.4]
+    python bench/protocol_codec.py [--quick] [--seconds 0.4]
 
 Each figure is the median of five rounds that take turns between the peers, so that a noisy neighbour hits all alike.
 The bytes are the same for all: what Tidelog encodes is what the peers decode and encode again.
@@ -152,8 +152,10 @@ def measure(works: list[Work], seconds: float) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a hundredth of a second per figure")
     parser.add_argument("--seconds", type=float, default=0.4, help="per figure")
-    seconds = parser.parse_args().seconds
+    options = parser.parse_args()
+    seconds = 0.01 if options.quick else options.seconds
     print(f"Python {sys.version.split()[0]}; microseconds a message; ratio = peer / tidelog, above 1 means faster\n")
     print(f"{'message':46}{'':8}{'tidelog':>9}{'kio':>9}{'kafka-py':>10}{'kio ×':>8}{'k-py ×':>8}")
     for title, make, version in CASES:

@@ -1,7 +1,7 @@
 """A lean load generator on plain sockets, for any Kafka-compatible broker; prints one line of JSON.
 
     python bench/raw_load.py produce HOST:PORT TOPIC [--partitions N] [--connections N] [--depth N] [--size B] ...
-    python bench/raw_load.py fetch HOST:PORT TOPIC [--partitions N] [--connections N]
+    python bench/raw_load.py fetch HOST:PORT TOPIC [--partitions N] [--connections N] [--rate MB/S] ...
     python bench/raw_load.py latency HOST:PORT TOPIC [--rate N]        one record per request, acknowledged one by one
     python bench/raw_load.py e2e HOST:PORT TOPIC [--rate N]            ... until a consumer that waits for it has it
     python bench/raw_load.py idle HOST:PORT TOPIC --connections N
@@ -237,6 +237,7 @@ class Reader(threading.Thread):
         self.topic, self.partition = options.topic, partition
         self.batch_size, self.batch_records = len(make_batch(options.records, options.size)), options.records
         self.read = 0
+        self.rate = options.rate * 1e6
         self.failure: str | None = None
         self._check()
 
@@ -258,7 +259,10 @@ class Reader(threading.Thread):
         head_size = HEAD_BYTES + len(self.topic)
         room = memoryview(bytearray(FETCH_BYTES + (1 << 16)))  # never written to: it takes no memory
         offset = 0
+        began = time.perf_counter()
         while True:
+            if self.rate:
+                time.sleep(max(0.0, began + self.read / self.rate - time.perf_counter()))
             self._ask(offset)
             head = self.sock.recv(head_size, socket.MSG_WAITALL)
             size = int.from_bytes(head[-4:], "big", signed=True)

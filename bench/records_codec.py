@@ -1,6 +1,6 @@
 """Record codecs side by side: Tidelog's kernel, aiokafka's compiled code and kafka-python, in one run.
 
-    python bench/records_codec.py [--records 100000] [--rounds 30]
+    python bench/records_codec.py [--quick] [--records 100000] [--rounds 30]
 
 Each row is the best of several rounds by CPU time of the thread, so that neighbours on the machine disturb little. The
 input is one uncompressed magic 2 batch: 10-byte keys, 100-byte values, no headers. Encoding includes the checksum.
@@ -101,7 +101,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--quick", action="store_true", help="three rounds of 10,000 records")
     options = parser.parse_args()
+    if options.quick:
+        options.records, options.rounds = 10_000, 3
     n = options.records
     keys, values = [b"k%09d" % i for i in range(n)], [b"v" * 100] * n
     key_column, value_column = pa.array(keys), pa.array(values)
