@@ -50,6 +50,10 @@ SETTINGS = {
 MEMBERS = (1, 10, 100)
 GROUPS = 10_000
 HEARTBEAT_SECONDS = 0.02
+RECORD = b"first record"
+#: How an OffsetFetch answer ends: offset -1, epoch -1, no metadata, and no error of the partition or the group.
+NOT_COMMITTED = struct.pack(">qihhh", -1, -1, 0, 0, 0)
+NUMBERS = itertools.count()
 
 
 class Connection(asyncio.Protocol):
@@ -70,12 +74,16 @@ class Connection(asyncio.Protocol):
             if len(self.buffer) >= size:
                 frame = bytes(self.buffer[4:size])
                 del self.buffer[:size]
-                self.answer.set_result(frame)
+                if not self.answer.done():  # nobody waits any more once everybody has a record
+                    self.answer.set_result(frame)
+
+    async def ask(self, frame: bytes) -> bytes:
+        self.answer = asyncio.get_running_loop().create_future()
+        self.transport.write(frame)
+        return await self.answer
 
     async def call(self, key: ApiKey, version: int, request: Any) -> Any:
-        self.answer = asyncio.get_running_loop().create_future()
-        self.transport.write(encode_request(key, version, 1, "bench", request))
-        return decode_response(key, version, await self.answer)[1]
+        return decode_response(key, version, await self.ask(encode_request(key, version, 1, "bench", request)))[1]
 
 
 async def connect(address: str) -> Connection:
@@ -178,6 +186,7 @@ class Group:
     def __init__(self, name: str, members: int) -> None:
         self.name, self.members = name, members
         self.topic = f"joins-{members}"
+        self.reads = [self._reads(partition) for partition in range(members)]
         self.ready: set[str] = set()
         self.finished = asyncio.Event()
 
@@ -215,29 +224,35 @@ class Group:
             protocols=[m.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"x")],
         )
 
-    async def _first_record(self, link: Connection, partition: int) -> None:
-        """As a consumer does: what is committed, if nothing where the log starts, then a Fetch."""
+    def _reads(self, partition: int) -> list[bytes]:
+        """What a consumer asks for a partition: what is committed, if nothing where the log starts, then a Fetch."""
         asked = m.OffsetFetchRequest.OffsetFetchRequestTopic(name=self.topic, partition_indexes=[partition])
-        found = await link.call(ApiKey.OFFSET_FETCH, 5, m.OffsetFetchRequest(group_id=self.name, topics=[asked]))
-        assert found.topics[0].partitions[0].committed_offset == -1
+        committed = m.OffsetFetchRequest(group_id=self.name, topics=[asked])
         start = m.ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=-2)
         topic = m.ListOffsetsRequest.ListOffsetsTopic(name=self.topic, partitions=[start])
-        listed = await link.call(ApiKey.LIST_OFFSETS, 2, m.ListOffsetsRequest(replica_id=-1, topics=[topic]))
-        offset = listed.topics[0].partitions[0].offset
-        wanted = m.FetchRequest.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
+        wanted = m.FetchRequest.FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=1 << 20)
         fetch = m.FetchRequest(
             max_wait_ms=500, min_bytes=1, topics=[m.FetchRequest.FetchTopic(topic=self.topic, partitions=[wanted])]
         )
-        answer = await link.call(ApiKey.FETCH, 4, fetch)
-        assert answer.responses[0].partitions[0].records
+        return [
+            encode_request(ApiKey.OFFSET_FETCH, 5, 1, "bench", committed),
+            encode_request(ApiKey.LIST_OFFSETS, 2, 1, "bench", m.ListOffsetsRequest(replica_id=-1, topics=[topic])),
+            encode_request(ApiKey.FETCH, 4, 1, "bench", fetch),
+        ]
+
+    async def _first_record(self, link: Connection, partition: int) -> None:
+        committed, start, fetch = self.reads[partition]
+        nothing = (await link.ask(committed))[-18:]
+        assert nothing == NOT_COMMITTED, nothing
+        begin = (await link.ask(start))[-8:]
+        assert begin == bytes(8), begin
+        answer = await link.ask(fetch)
+        assert RECORD in answer, answer
 
     async def _stay(self, link: Connection, beat: m.HeartbeatRequest) -> None:
         """Until everybody has a record, or the group rebalances once more."""
-        while not self.finished.is_set():
-            if (await link.call(ApiKey.HEARTBEAT, 3, beat)).error_code:
-                return
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.finished.wait(), HEARTBEAT_SECONDS)
+        while not (await link.call(ApiKey.HEARTBEAT, 3, beat)).error_code:  # noqa: ASYNC110 - so often consumers ask
+            await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 async def join(address: str, name: str, members: int) -> float:
@@ -266,9 +281,6 @@ def joins(broker: Any, seconds: float, members: int) -> float:
         return statistics.median(times)
 
     return uvloop.run(run())
-
-
-NUMBERS = itertools.count()
 
 
 # -- memory --------------------------------------------------------------------------------------------------------
@@ -318,7 +330,7 @@ def prepare(broker: Any) -> None:
     producer = Producer({"bootstrap.servers": broker.address})
     for name, count in topics.items():
         for partition in range(count):
-            producer.produce(name, b"first", partition=partition)
+            producer.produce(name, RECORD, partition=partition)
     assert producer.flush(60) == 0
 
 
