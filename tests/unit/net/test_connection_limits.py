@@ -6,10 +6,13 @@ import asyncio
 import errno
 import logging
 import os
+from types import SimpleNamespace
+from unittest.mock import Mock
 
+import pytest
 import uvloop
 
-from tidelog.net.connection_table import ListenerLimits, NetworkLimits
+from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
 from tidelog.testing.clock import ManualClock
 
 from .harness import RecordingSink, framed, listening, many_listening, read_frame, until
@@ -175,19 +178,33 @@ def test_one_address_too_often_is_turned_away(caplog):
 
 def test_too_many_a_second_wait():
     async def main():
-        async with listening(RecordingSink(), creation_rate=2) as (listener, host, port):
-            clients = [await Client.knock((host, port)) for _ in range(21)]  # ten seconds' worth may come at once
+        clock = ManualClock()
+        async with many_listening(RecordingSink(), ["TEST"], clock, creation_rate=5) as ([listener], [address]):
+            clients = [await Client.knock(address) for _ in range(51)]  # ten seconds' worth may come at once
             for client in clients:
                 assert await client.is_served()
-            late = await Client.knock((host, port))
-            began = asyncio.get_running_loop().time()
-            assert len(listener.table) == 21
+            late = await Client.knock(address)
+            await turns()
+            assert len(listener.table) == 51
+            clock.advance(0.2)
             assert await late.is_served()
-            assert asyncio.get_running_loop().time() - began > 0.2
             for client in [*clients, late]:
                 client.leave()
 
     run(main())
+
+
+def test_the_pace_of_one_listener_is_not_that_of_another():
+    limits = NetworkLimits(creation_rate=1, listeners={"A": ListenerLimits(creation_rate=1000)}, protected="B")
+    clock = ManualClock()
+    table = ConnectionTable(limits, clock)
+    for _ in range(11):
+        assert table.wait("A") == 0
+        table.enter(Mock(listener=SimpleNamespace(name="A"), reads=0), "host")
+    assert table.wait("A") == pytest.approx(1)
+    assert table.wait("B") == 0, "brokers are not bound by the broker-wide pace"
+    clock.advance(1)
+    assert table.wait("A") == 0
 
 
 def test_out_of_descriptors_is_a_pause_and_not_the_end(caplog, monkeypatch):
