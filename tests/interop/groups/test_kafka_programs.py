@@ -52,7 +52,9 @@ def committed(server: Any, group: str, name: str, partitions: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("version", "protocol"), [(KAFKA_3, "classic"), (KAFKA_4, "classic"), (KAFKA_4, "consumer")], ids="-".join
+    ("version", "protocol"),
+    [(KAFKA_3, "classic"), (KAFKA_4, "classic"), (KAFKA_4, "consumer")],
+    ids=["3.9-classic", "4.3-classic", "4.3-consumer"],
 )
 def test_console_consumer(server: Any, filled: Callable[..., str], tmp_path: Path, version: str, protocol: str) -> None:
     """It reads in a group, commits when it leaves, and the next one goes on from there."""
@@ -60,7 +62,7 @@ def test_console_consumer(server: Any, filled: Callable[..., str], tmp_path: Pat
     group = f"{name}-group"
     tool = ("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", server.address)
     how = ("--topic", name, "--group", group, "--timeout-ms", "30000", "--max-messages")
-    options = () if protocol == "classic" else ("--consumer-property", "group.protocol=consumer")
+    options = () if protocol == "classic" else ("--command-property", "group.protocol=consumer")
     first = java_tool(version, tmp_path, *tool, *how, "20", "--from-beginning", *options).stdout
     assert sorted(first.splitlines()) == sorted(f"value {number}" for number in range(20))
     assert committed(server, group, name, 2) == [10, 10]
@@ -77,7 +79,7 @@ def test_two_console_consumers_share_a_topic(
 ) -> None:
     name = filled(2, 0)
     group = f"{name}-group"
-    how = ("--bootstrap-server", server.address, "--topic", name, "--group", group)
+    how = ("--bootstrap-server", server.address, "--topic", name, "--group", group, "--from-beginning")
     admin = AdminClient({"bootstrap.servers": server.address})
 
     def shares() -> list[int]:
@@ -132,7 +134,7 @@ def test_verifiable_clients(
 
 def produce(server: Any, version: str, home: Path, topic: str, count: int) -> None:
     """By a verifiable producer, which hears of every record that it is written."""
-    arguments = ("--topic", topic, "--max-messages", str(count), "--acks", "-1", "--throughput", "-1")
+    arguments = ("--topic", topic, "--max-messages", str(count), "--repeating-keys", "40", "--acks", "-1")
     with running(version, home, "VerifiableProducer", "--bootstrap-server", server.address, *arguments) as producer:
         assert producer.finish() == 0, producer.errors
         assert len(producer.events("producer_send_success")) == count

@@ -69,6 +69,28 @@ def test_members_come_and_go(server: Any, filled: Callable[..., str], options: d
     second.close()
 
 
+@pytest.mark.parametrize("options", PROTOCOLS, ids=lambda options: next(iter(options.values())))
+def test_more_members_than_partitions(server: Any, filled: Callable[..., str], options: dict[str, str]) -> None:
+    """A partition belongs to one member of a group: whoever is left over has nothing to read. Another group has all."""
+    name = filled(2, 0)
+    members = [consumer(server, f"{name}-group", **options) for _ in range(3)]
+    other = consumer(server, f"{name}-other", **options)
+    for member in (*members, other):
+        member.subscribe([name])
+    poll_until([*members, other], lambda: shares(members) == [0, 1, 1] and len(other.assignment()) == 2)
+    producer = Producer({"bootstrap.servers": server.address})
+    for number in range(20):
+        producer.produce(name, str(number), partition=number % 2)
+    assert producer.flush(20) == 0
+    for team in (members, [other]):
+        seen: list[Any] = []
+        while len(seen) < 20:
+            seen += poll_until(team, iter([False, True]).__next__)
+        assert sorted(int(message.value()) for message in seen) == list(range(20))
+    for member in (*members, other):
+        member.close()
+
+
 def test_a_static_member_restarts_without_a_rebalance(server: Any, filled: Callable[..., str]) -> None:
     name = filled(2, 0)
     group = f"{name}-group"

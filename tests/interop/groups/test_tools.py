@@ -17,7 +17,7 @@ from support.kafka import java_tool
 from support.tidelog import TidelogServer
 from support.wire import produce_request
 from tidelog.net.node_client import NodeClient
-from tidelog.protocol.messages import InitProducerIdRequest
+from tidelog.protocol.messages import FindCoordinatorRequest, InitProducerIdRequest
 from tidelog.records.builder import BatchBuilder
 
 pytestmark = pytest.mark.java
@@ -184,6 +184,7 @@ def hang(server: TidelogServer, topic: str) -> None:
 
     async def run() -> None:
         node = await NodeClient.connect("127.0.0.1", server.port)
+        await node.send(FindCoordinatorRequest(key_type=1, coordinator_keys=["hanging"]), 4)  # makes its topic
         init = InitProducerIdRequest(transactional_id="hanging", transaction_timeout_ms=60_000)
         while (made := await node.send(init, 4)).error_code:  # noqa: ASYNC110  # the broker has no event for it
             await asyncio.sleep(0.05)
