@@ -10,6 +10,7 @@ import click
 
 from tidelog.cli.connection import client_settings, connection_options, run
 from tidelog.cli.output import json_bytes, json_option
+from tidelog.cli.times import parse_moment
 from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
 
@@ -218,15 +219,10 @@ def _where(text: str) -> Where:
     if text.lstrip("-").isdigit():
         number = int(text)
         return Where(time=number) if number >= 10**12 else Where(offset=number)
-    from datetime import UTC, datetime
-
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+    moment = parse_moment(text)
+    if moment is None:
         raise UsageError(
             f"--from {text}: expected beginning, end, an offset, -N, a date such as 2026-01-31T12:00:00 (UTC unless it "
             "says otherwise), or milliseconds since 1970"
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return Where(time=int(moment.timestamp() * 1000))
+        )
+    return Where(time=moment)

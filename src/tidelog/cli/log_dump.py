@@ -13,6 +13,7 @@ from tidelog.cli.log_decode import decode_internal
 from tidelog.cli.log_files import describe_file
 from tidelog.cli.log_paths import is_partition, partitions_of
 from tidelog.cli.output import Output, json_bytes, json_option, pairs, snake, text_of, time_text
+from tidelog.cli.times import MOMENT
 from tidelog.common.errors import UsageError
 from tidelog.log.names import LOG, file_name, parse_dir, split_name
 from tidelog.log.reader import PartitionReader
@@ -52,8 +53,8 @@ class Placed(NamedTuple):
 @click.option("--records", "-r", is_flag=True, help="Show every record, not only the batches.")
 @click.option("--offset", "-o", type=int, help="Start at this offset.")
 @click.option("--end", "-e", type=int, help="Stop before this offset.")
-@click.option("--from-time", type=int, metavar="MS", help="Only batches with records at or after this time.")
-@click.option("--to-time", type=int, metavar="MS", help="Only records before this time (with --records).")
+@click.option("--from-time", type=MOMENT, help="Only batches with records at or after it (2026-01-31T12:00, or ms).")
+@click.option("--to-time", type=MOMENT, help="Only records before this time (with --records).")
 @click.option("--topic", "-t", multiple=True, help="Only this topic (of a log directory); may be repeated.")
 @click.option("--limit", "-n", type=int, help="Stop after so many batches or records.")
 @json_option

@@ -20,7 +20,7 @@ from tidelog.protocol.messages import (
     TransactionLogKey,
     TransactionLogValue,
 )
-from tidelog.testing.clock import ManualClock
+from tidelog.testing.clock import START_MS, ManualClock
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -101,6 +101,18 @@ def test_dumped_batches_say_where_they_lie(log: Command, data: Path) -> None:
     assert line.startswith("partition=orders-0 segment=0 position=0 base_offset=0 ")
     assert line.endswith("producer=- sequence=- flags=-\n")
     assert "None" not in log("dump", data)
+
+
+def test_times_are_dates_or_milliseconds(log: Command, data: Path) -> None:
+    path = data / "orders-0"
+    from_ms = log.json("dump", path, "-r", "--from-time", START_MS + 5000, "--to-time", START_MS + 7000)
+    assert len(from_ms) == 2
+    for start, end in (
+        ("2024-01-01T00:00:05", "2024-01-01T00:00:07"),
+        ("2024-01-01T01:00:05+01:00", "2024-01-01T00:00:07Z"),
+    ):
+        assert log.json("dump", path, "-r", "--from-time", start, "--to-time", end) == from_ms
+    log("dump", path, "--from-time", "yesterday", status=2)
 
 
 def test_a_dump_of_nothing_says_so(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,35 @@
+"""Moments as people type them: a date, a date and time, or milliseconds since 1970."""
+
+from __future__ import annotations
+
+import click
+
+
+def parse_moment(text: str) -> int | None:
+    """Milliseconds since the epoch; None when the text is neither a date nor a number. UTC unless it says otherwise."""
+    if text.isdigit():
+        return int(text)
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+class Moment(click.ParamType[int]):
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = parse_moment(str(value))
+        if found is None:
+            self.fail(
+                f"{value} is no time: expected 2026-01-31, 2026-01-31T12:00:00 (UTC), or milliseconds", param, ctx
+            )
+        return found
+
+
+MOMENT = Moment()
