@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    IntParam = click.ParamType[int]
+else:  # older clicks have no generic types
+    IntParam = click.ParamType
 
 
 def parse_moment(text: str) -> int | None:
@@ -20,7 +27,7 @@ def parse_moment(text: str) -> int | None:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
-class Moment(click.ParamType[int]):
+class Moment(IntParam):
     name = "time"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
