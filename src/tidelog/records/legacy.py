@@ -116,10 +116,15 @@ def _field(view: memoryview, cursor: int, end: int, position: int) -> tuple[memo
 
 def read_entry(entry: Buffer, *, limit: int = DEFAULT_LIMIT, check_crc: bool = False) -> list[Record]:
     """The records of exactly one entry: the message itself, or what the wrapper wraps."""
-    wrapper = next(iter_messages(entry, check_crc=check_crc), None)
-    if wrapper is None:
+    message = next(iter_messages(entry, check_crc=check_crc), None)
+    if message is None:
         raise CorruptRecordError("the message is cut off", 0)
-    if wrapper.codec == Codec.NONE:
+    return records_of(message, limit=limit, check_crc=check_crc)
+
+
+def records_of(wrapper: Message, *, limit: int = DEFAULT_LIMIT, check_crc: bool = False) -> list[Record]:
+    """The same of an entry that was read before."""
+    if not wrapper.attributes & CODEC_MASK:
         return [wrapper.record(wrapper.offset, wrapper.timestamp)]
     inner = unwrap(wrapper, limit=limit, check_crc=check_crc)
     base = 0

@@ -21,11 +21,11 @@ from typing import NamedTuple
 from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
 from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import MAGIC_V2, TIMESTAMP_TYPE_BIT, Codec, TimestampType
+from tidelog.records.attributes import CODEC_MASK, MAGIC_V2, TIMESTAMP_TYPE_BIT, Codec, TimestampType
 from tidelog.records.batch import Record, RecordBatch
 from tidelog.records.builder import BatchBuilder
 from tidelog.records.compression import DEFAULT_LIMIT
-from tidelog.records.legacy import Message, iter_messages, read_entry
+from tidelog.records.legacy import Message, iter_messages, records_of
 from tidelog.records.origin import AppendOrigin
 
 LATEST_PRODUCE = 13
@@ -205,7 +205,7 @@ def _validate_legacy(view: memoryview, rules: ProduceRules, now_ms: int) -> Vali
     builder = BatchBuilder(codec=source if rules.codec is None else rules.codec, level=rules.level)
     index = 0
     for entry in entries:
-        for record in read_entry(view[entry.position :], limit=rules.max_unpacked_bytes, check_crc=True):
+        for record in records_of(entry, limit=rules.max_unpacked_bytes, check_crc=True):
             _inspect_record(findings, index, record, rules, earliest, latest)
             builder.append(record.timestamp, record.key, record.value)
             index += 1
@@ -216,9 +216,9 @@ def _validate_legacy(view: memoryview, rules: ProduceRules, now_ms: int) -> Vali
 def _codec_of_set(entries: list[Message]) -> Codec:
     if not entries:
         raise InvalidRecordError("the request has no whole message for the partition")
-    codecs = {entry.codec for entry in entries}
-    if codecs == {Codec.NONE}:
+    if not any(entry.attributes & CODEC_MASK for entry in entries):
         return Codec.NONE
+    codecs = {entry.codec for entry in entries}
     if len(entries) > 1:
         raise InvalidRecordError(f"a packed message set comes alone: found {len(entries)} entries")
     if Codec.ZSTD in codecs:
