@@ -17,6 +17,7 @@ from tidelog.protocol.messages import (
     JoinGroupRequest,
     LeaveGroupRequest,
     ListGroupsRequest,
+    OffsetCommitRequest,
     SyncGroupRequest,
 )
 
@@ -305,6 +306,50 @@ def consumer_heartbeat(s: Session) -> None:
                 continue
             s.ask(f"member: {mutation.label}", mutation.apply(request), version)
         _consumer_life(s, version, topic, base())
+        _consumer_epochs(s, version)
+
+
+def _consumer_epochs(s: Session, version: int) -> None:
+    """Two members share a topic; what they may commit at which epoch; then both leave."""
+    topic, group = s.topic(2), s.fresh("c")
+    s.coordinator(group)
+    Owned = ConsumerGroupHeartbeatRequest.TopicPartitions
+    CommitTopic, Part = OffsetCommitRequest.OffsetCommitRequestTopic, OffsetCommitRequest.OffsetCommitRequestPartition
+
+    def join(letter: str) -> Any:
+        request = beat_request(s, group, topic, version)
+        request.member_id = "" if version == 0 else letter + "A" * 21
+        return s.ask(f"epochs: {letter} joins", request, version)
+
+    def beat(who: Any, epoch: int, *owned: int) -> Any:
+        request = ConsumerGroupHeartbeatRequest(group_id=group, member_id=who.member_id, member_epoch=epoch)
+        if owned:
+            request.topic_partitions = [Owned(topic_id=s.topic_id(topic), partitions=list(owned))]
+        return s.ask(f"epochs: beats at {epoch} with {owned}", request, version)
+
+    def commit(who: Any, epoch: int, *partitions: int) -> None:
+        parts = [Part(partition_index=number, committed_offset=epoch, committed_metadata="") for number in partitions]
+        request = OffsetCommitRequest(
+            group_id=group,
+            member_id=who.member_id,
+            generation_id_or_member_epoch=epoch,
+            topics=[CommitTopic(name=topic, partitions=parts)],
+        )
+        s.ask(f"epochs: commits {partitions} at {epoch}", request, 9)
+
+    first = join("A")
+    commit(first, first.member_epoch, 0, 1)
+    second = join("B")
+    beat(first, first.member_epoch, 0)
+    beat(second, second.member_epoch)
+    for who in (first, second):
+        for epoch in range(first.member_epoch - 1, second.member_epoch + 2):
+            for partitions in ((0,), (1,), (0, 1)):
+                commit(who, epoch, *partitions)
+    for who in (first, second):
+        beat(who, -1)
+    s.ask("epochs: described empty", ConsumerGroupDescribeRequest(group_ids=[group]), 0)
+    join("C")
 
 
 def _consumer_life(s: Session, version: int, topic: str, request: Any) -> None:

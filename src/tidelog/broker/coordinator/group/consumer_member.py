@@ -55,6 +55,8 @@ class ConsumerMember:
     state: MemberState = MemberState.STABLE
     assigned: Assignment = field(default_factory=dict)
     revoking: Assignment = field(default_factory=dict)
+    #: Since which epoch the member has had each partition (KIP-1251); what is not in it came with `epoch`.
+    since: Mapping[tuple[bytes, int], int] = field(default_factory=dict)
 
     @property
     def uses_classic(self) -> bool:
@@ -68,6 +70,11 @@ class ConsumerMember:
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
         return self.state is MemberState.STABLE and self.epoch == target_epoch
+
+    def may_commit(self, topic_id: bytes, partition: int, epoch: int) -> bool:
+        """Whether a commit of an earlier epoch still counts: it does if the partition was the member's already then."""
+        owned = any(partition in held.get(topic_id, ()) for held in (self.assigned, self.revoking))
+        return owned and epoch >= self.since.get((topic_id, partition), self.epoch)
 
     # -- durable form: two records, the subscription and the current assignment ------------------------------------
 
@@ -89,7 +96,7 @@ class ConsumerMember:
                 client_id=self.client_id,
                 client_host=self.client_host,
                 subscribed_topic_names=list(self.topics),
-                subscribed_topic_regex=self.regex or None,
+                subscribed_topic_regex=self.regex,
                 rebalance_timeout_ms=self.rebalance_timeout_ms,
                 server_assignor=self.assignor,
                 classic_member_metadata=classic,
@@ -123,10 +130,20 @@ class ConsumerMember:
                 member_epoch=self.epoch,
                 previous_member_epoch=self.previous_epoch,
                 state=self.state.value,
-                assigned_partitions=_stored(self.assigned),
-                partitions_pending_revocation=_stored(self.revoking),
+                assigned_partitions=self._stored(self.assigned),
+                partitions_pending_revocation=self._stored(self.revoking),
             ),
         )
+
+    def _stored(self, assignment: Assignment) -> list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]:
+        return [
+            ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(
+                topic_id=topic_id,
+                partitions=sorted(partitions),
+                assignment_epochs=[self.since.get((topic_id, number), self.epoch) for number in sorted(partitions)],
+            )
+            for topic_id, partitions in sorted(assignment.items())
+        ]
 
     def with_assignment(self, value: ConsumerGroupCurrentMemberAssignmentValue) -> ConsumerMember:
         known = {state.value: state for state in MemberState}
@@ -137,18 +154,23 @@ class ConsumerMember:
             state=known.get(value.state, MemberState.UNKNOWN),
             assigned=assignment_of(value.assigned_partitions),
             revoking=assignment_of(value.partitions_pending_revocation),
+            since=_since(value),
         )
 
     def without_assignment(self) -> ConsumerMember:
         """After a tombstone of the current assignment."""
-        return replace(self, epoch=-1, previous_epoch=-1, state=MemberState.STABLE, assigned={}, revoking={})
+        return replace(self, epoch=-1, previous_epoch=-1, state=MemberState.STABLE, assigned={}, revoking={}, since={})
 
 
-def _stored(assignment: Assignment) -> list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]:
-    return [
-        ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(topic_id=topic_id, partitions=sorted(partitions))
-        for topic_id, partitions in sorted(assignment.items())
-    ]
+def _since(value: ConsumerGroupCurrentMemberAssignmentValue) -> dict[tuple[bytes, int], int]:
+    """Records of brokers before 4.3 do not say it: then it is the epoch of the record."""
+    return {
+        (bytes(topic.topic_id), partition): epoch
+        for topic in (*value.assigned_partitions, *value.partitions_pending_revocation)
+        for partition, epoch in zip(
+            topic.partitions, topic.assignment_epochs or [value.member_epoch] * len(topic.partitions), strict=False
+        )
+    }
 
 
 def assignment_of(topics: Iterable[Any]) -> dict[bytes, frozenset[int]]:

@@ -8,7 +8,8 @@ group decides who handles it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.admin import GroupAdmin
@@ -20,6 +21,7 @@ from tidelog.broker.coordinator.group.classic_states import ClassicState
 from tidelog.broker.coordinator.group.classic_sync import ClassicSync
 from tidelog.broker.coordinator.group.commits import Commits
 from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
+from tidelog.broker.coordinator.group.consumer_member import ConsumerMember
 from tidelog.broker.coordinator.group.heartbeat import ConsumerHeartbeat
 from tidelog.broker.coordinator.group.migration import Migration
 from tidelog.broker.coordinator.group.session import ConsumerSessions
@@ -59,6 +61,7 @@ class GroupMachine:
         self._clock = clock
         self._config = config
         self._timers = timers
+        self._view = view
         self.commits = Commits(self.state.offsets, clock, config)
         self.admin = GroupAdmin(self.state, view, config.consumer_assignors[0])
         self._rebalance = ClassicRebalance(timers, clock, config)
@@ -164,6 +167,7 @@ class GroupMachine:
             request.member_id,
             request.group_instance_id,
             request.generation_id_or_member_epoch,
+            request.topics,
             version=version,
         )
         return self.commits.commit(request)
@@ -174,6 +178,7 @@ class GroupMachine:
             request.member_id,
             request.group_instance_id,
             request.generation_id,
+            request.topics,
             version=EPOCH_COMMIT_VERSION,
             transactional=True,
         )
@@ -185,6 +190,7 @@ class GroupMachine:
         member_id: str,
         instance_id: str | None,
         generation: int,
+        topics: Iterable[Any],
         *,
         version: int,
         transactional: bool = False,
@@ -196,7 +202,7 @@ class GroupMachine:
             return  # an offsets-only group is born by the replay of its first commit
         if isinstance(group, ConsumerGroup):
             if not (transactional and generation < 0 and not member_id and instance_id is None):
-                self._check_consumer_commit(group, member_id, generation, version)
+                self._check_consumer_commit(group, member_id, generation, topics, version)
             return
         if group.is_in(ClassicState.DEAD):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -213,15 +219,27 @@ class GroupMachine:
         if not transactional and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
             self._rebalance.keep_alive(group, group.members[member_id])
 
-    @staticmethod
-    def _check_consumer_commit(group: ConsumerGroup, member_id: str, epoch: int, version: int) -> None:
+    def _check_consumer_commit(
+        self, group: ConsumerGroup, member_id: str, epoch: int, topics: Iterable[Any], version: int
+    ) -> None:
+        """An epoch that has passed is good enough for partitions that the member has had since then (KIP-1251)."""
         if epoch < 0 and not group.members:
             return
         member = group.member(member_id)
         if not member.uses_classic and version < EPOCH_COMMIT_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        if epoch != member.epoch:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION if member.uses_classic else ErrorCode.STALE_MEMBER_EPOCH)
+        if epoch == member.epoch or (epoch < member.epoch and self._had_all(member, epoch, topics)):
+            return
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION if member.uses_classic else ErrorCode.STALE_MEMBER_EPOCH)
+
+    def _had_all(self, member: ConsumerMember, epoch: int, topics: Iterable[Any]) -> bool:
+        for topic in topics:
+            known = self._view.topic(topic.name)
+            if known is None or not all(
+                member.may_commit(known.topic_id, entry.partition_index, epoch) for entry in topic.partitions
+            ):
+                return False
+        return True
 
     def fetch(
         self, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool

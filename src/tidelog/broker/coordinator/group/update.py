@@ -136,5 +136,3 @@ class ConsumerUpdate:
         for regex in [regex for regex in sorted(group.regexes) if not used[regex]]:
             emitter.emit(group.regex_record(regex, None))
         self.refresh(group, emitter, bump=True)
-        if not group.members:
-            emitter.emit(group.target_epoch_record(group.epoch))
