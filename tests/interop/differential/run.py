@@ -20,7 +20,6 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import ProduceRequest
 
 Address = tuple[str, int]
-ATTEMPTS = 3
 NEVER = range(100)
 #: KIP-896: the first versions that Kafka 4 serves. What is older is compared with Kafka 3.9, all else with Kafka 4.
 KIP_896 = {
@@ -93,25 +92,17 @@ def compare(
     thorough: bool = False,
     log: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Run scripts and add what they found.
-
-    Apache Kafka does much in the background and may answer one request before all of it knows of another. So a script
-    in which something differed is run again under new names; what differs every time is a difference.
-    """
+    """Run scripts and add what they found."""
     versions = versions_to_compare(kafka, tidelog, leave_out)
     with ThreadPoolExecutor(2) as pool:
         for name in scripts or list(SCRIPTS):
-            for attempt in range(ATTEMPTS):
-                begun, part, names = time.monotonic(), Report(), prefix + "again"[: 2 * attempt]
-                both = [pool.submit(run_script, name, to, versions, names, thorough) for to in (kafka, tidelog)]
-                theirs, ours = (future.result() for future in both)
-                assert len(theirs) == len(ours), f"{name}: {len(theirs)} and {len(ours)} answers"
-                part.add(oracle, theirs, ours)
-                seconds = time.monotonic() - begun
-                log(f"{name}: {len(theirs)} cases, {len(part.differences)} differ, {seconds:.1f} s")
-                if not part.differences:
-                    break
-                log("\n".join(str(difference) for difference in part.differences[:5]))
+            begun, part = time.monotonic(), Report()
+            both = [pool.submit(run_script, name, to, versions, prefix, thorough) for to in (kafka, tidelog)]
+            theirs, ours = (future.result() for future in both)
+            assert len(theirs) == len(ours), f"{name}: {len(theirs)} and {len(ours)} answers"
+            part.add(oracle, theirs, ours)
+            seconds = time.monotonic() - begun
+            log(f"{name}: {len(theirs)} cases, {len(part.differences)} differ, {seconds:.1f} s")
             report.merge(part)
 
 
