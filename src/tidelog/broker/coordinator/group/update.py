@@ -32,19 +32,20 @@ class ConsumerUpdate:
         after: ConsumerMember,
         emitter: Emitter,
     ) -> bool:
-        """Record the member and bump the group's epoch if who gets what may change; True: other topics are wanted."""
-        default = self._config.consumer_assignors[0]
-        assignor = group.preferred_assignor(default)
-        if before != after or after.member_id not in group.members:
+        """Record the member and bump the group's epoch if who gets what may change; True: other topics are wanted.
+
+        Another assignor takes effect with the next assignment, and does not ask for one.
+        """
+        new = after.member_id not in group.members
+        if before != after or new:
             emitter.emit(after.subscription_record(group.group_id))
-        regex_changed = before.regex != after.regex
-        changed = before.topics != after.topics or regex_changed
+        names_changed, regex_changed = before.topics != after.topics, before.regex != after.regex
         if regex_changed and before.regex and not group.subscribed_regexes()[before.regex]:
             emitter.emit(group.regex_record(before.regex, None))
+        known = not after.regex or after.regex in group.regexes  # if not, it counts by the topics that it finds
         resolved = self._resolve(group, emitter)
-        bump = changed or resolved or assignor != group.preferred_assignor(default)
-        self.refresh(group, emitter, bump=bump)
-        return changed
+        self.refresh(group, emitter, bump=names_changed or resolved or (regex_changed and (known or new)))
+        return names_changed or regex_changed
 
     def _resolve(self, group: ConsumerGroup, emitter: Emitter) -> bool:
         """Resolve what is new, or all when the topics changed or the last time is long ago; True: topics differ."""
@@ -62,7 +63,7 @@ class ConsumerUpdate:
                 continue
             topics = matching_topics(regex, self._view.topic_names())
             if present is None or present.topics != topics:
-                changed = True
+                changed = changed or topics != (frozenset() if present is None else present.topics)
                 emitter.emit(group.regex_record(regex, ResolvedRegex(topics, self._view.version, now)))
         return changed
 
