@@ -91,6 +91,34 @@ def test_more_members_than_partitions(server: Any, filled: Callable[..., str], o
         member.close()
 
 
+@pytest.mark.parametrize("options", PROTOCOLS[:2], ids=lambda options: next(iter(options.values())))
+def test_a_group_changes_its_protocol_while_it_lives(
+    server: Any, filled: Callable[..., str], options: dict[str, str]
+) -> None:
+    """A member of the new protocol joins a classic group, shares its work, and leaves again."""
+    name = filled(4, 0)
+    group = f"{name}-group"
+    admin = AdminClient({"bootstrap.servers": server.address})
+
+    def kind() -> str:
+        return str(next(g.type for g in admin.list_consumer_groups().result().valid if g.group_id == group).name)
+
+    old = consumer(server, group, **options)
+    old.subscribe([name])
+    poll_until([old], lambda: len(old.assignment()) == 4)
+    assert kind() == "CLASSIC"
+    new = consumer(server, group, **{"group.protocol": "consumer"})
+    new.subscribe([name])
+    poll_until([old, new], lambda: shares([old, new]) == [2, 2])
+    assert kind() == "CONSUMER"
+    new.commit(offsets=[TopicPartition(name, new.assignment()[0].partition, 7)], asynchronous=False)
+    new.close()
+    poll_until([old], lambda: len(old.assignment()) == 4)
+    assert kind() == "CLASSIC"
+    assert 7 in [partition.offset for partition in old.committed(old.assignment(), 20)]
+    old.close()
+
+
 def test_a_static_member_restarts_without_a_rebalance(server: Any, filled: Callable[..., str]) -> None:
     name = filled(2, 0)
     group = f"{name}-group"
