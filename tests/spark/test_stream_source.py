@@ -86,10 +86,13 @@ def test_min_offsets_per_trigger_waits_for_enough(lab: Lab, tmp_path: Path) -> N
     query = lab.into(lab.stream(topic, **EARLIEST, **waiting), batches, tmp_path, processingTime="50 milliseconds")
     try:
         query.processAllAvailable()
-        assert [row for _, rows in batches for row in rows] == []
+        assert [rows for _, rows in batches] == [numbered(0, 5)], "the first trigger does not wait"
         lab.produce(topic, numbered(5, 10))
         query.processAllAvailable()
-        assert [row for _, rows in batches for row in rows] == numbered(0, 10)
+        assert [rows for _, rows in batches] == [numbered(0, 5)]
+        lab.produce(topic, numbered(10, 15))
+        query.processAllAvailable()
+        assert [rows for _, rows in batches] == [numbered(0, 5), numbered(5, 15)]
     finally:
         query.stop()
 

@@ -5,7 +5,7 @@
 
 Between two calls the loop of a `Driver` stands still: what was sent before goes on in the kernel and at the broker
 (that is how `Fetcher` reads ahead), but nothing is received into this process and no timer fires. A `BackgroundDriver`
-has a thread for its loop: what was begun goes on while the caller does something else, and `start` does not wait.
+gets a thread for its loop: what was begun with `start` goes on while the caller does something else.
 """
 
 from __future__ import annotations
@@ -65,21 +65,22 @@ class Driver:
 
 
 class BackgroundDriver(Driver):
-    """A driver whose loop runs in a thread of its own."""
+    """A driver whose loop gets a thread of its own with the first `start`; until then it is like the other."""
 
-    def __init__(self, raw: Mapping[str, object], *, clock: Clock = SYSTEM_CLOCK) -> None:
-        super().__init__(raw, clock=clock)
-        self._thread = threading.Thread(target=self._loop.run_forever, name="tidelog-driver", daemon=True)
-        self._thread.start()
+    _thread: threading.Thread | None = None
 
     def start(self, operation: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin it; the future has its outcome."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._loop.run_forever, name="tidelog-driver", daemon=True)
+            self._thread.start()
         return asyncio.run_coroutine_threadsafe(operation, self._loop)
 
     def run(self, operation: Coroutine[Any, Any, T]) -> T:
-        return self.start(operation).result()
+        return super().run(operation) if self._thread is None else self.start(operation).result()
 
     def _end_loop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        if self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        super()._end_loop()

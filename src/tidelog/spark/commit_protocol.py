@@ -85,18 +85,20 @@ class CommitProtocol:
 
     async def _commit(self, transactions: tuple[OpenTransaction, ...]) -> None:
         log = DecisionLog(self._cluster, self._topic, self._query)
-        decision = await log.open()
+        checking = asyncio.ensure_future(self._lost(transactions))
+        try:
+            decision = await log.open()
+        finally:
+            lost = await checking
         self._step("opened")
         if decision is None or decision.batch < self._batch:
             decision = Decision(self._query, self._batch, transactions)
+            if lost is not None:
+                raise lost
             if transactions:
-                await self._check_open(transactions)
                 await log.decide(decision)
                 self._step("decided")
-        try:
-            await carry_out(self._cluster, decision, self._step)
-        finally:
-            await self._abort_strays(decision)
+        await _gather([carry_out(self._cluster, decision, self._step), self._abort_strays(decision)])
         self._step("ended")
 
     async def _abort(self) -> None:
@@ -115,8 +117,8 @@ class CommitProtocol:
         if await log.open() is not None:
             await log.forget()
 
-    async def _check_open(self, transactions: tuple[OpenTransaction, ...]) -> None:
-        """Before anything is decided, a lost transaction only means that the batch must be tried again."""
+    async def _lost(self, transactions: tuple[OpenTransaction, ...]) -> KafkaError | None:
+        """Why the batch cannot be decided: before anything is, a lost transaction only means that it is tried again."""
 
         async def check(transaction: OpenTransaction) -> None:
             found = await describe_transaction(self._cluster, transaction.transactional_id)
@@ -131,7 +133,11 @@ class CommitProtocol:
                     "transaction.max.timeout.ms)",
                 )
 
-        await _gather(check(transaction) for transaction in transactions)
+        try:
+            await _gather(check(transaction) for transaction in transactions)
+        except KafkaError as error:
+            return error
+        return None
 
     async def _abort_strays(self, decision: Decision | None) -> bool:
         return await abort_strays(self._cluster, self._query, decision)

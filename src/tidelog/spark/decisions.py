@@ -8,6 +8,7 @@ then reads all decisions, then writes. The key of a record is the query, so that
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import NamedTuple
 
@@ -107,8 +108,7 @@ async def read_decisions(cluster: ClusterClient, partitions: list[TopicPartition
     """
     from tidelog.records.arrow import batches_to_arrow
 
-    starts = await beginning_offsets(cluster, partitions)
-    ends = await end_offsets(cluster, partitions)
+    starts, ends = await asyncio.gather(beginning_offsets(cluster, partitions), end_offsets(cluster, partitions))
     fetcher = Fetcher(cluster, {tp: FetchRange(starts[tp], ends[tp]) for tp in partitions})
     newest: dict[bytes, bytes | None] = {}
     try:

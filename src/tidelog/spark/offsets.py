@@ -100,17 +100,18 @@ def rate_limit(limit: int, start: Offsets, end: Offsets) -> Offsets:
 
 
 class TriggerDelay:
-    """minOffsetsPerTrigger with maxTriggerDelay: wait for enough, but not for ever."""
+    """minOffsetsPerTrigger with maxTriggerDelay: wait for enough, but not for ever, and not at the start of a query."""
 
-    def __init__(self, min_offsets: int, max_delay_ms: int, now_ms: int) -> None:
+    def __init__(self, min_offsets: int, max_delay_ms: int) -> None:
         self._min_offsets = min_offsets
         self._max_delay_ms = max_delay_ms
-        self._last_ms = now_ms
+        self._last_ms: int | None = None
 
     def holds_back(self, start: Offsets, end: Offsets, now_ms: int) -> bool:
         """Whether this trigger should take nothing yet."""
         waiting = sum(max(end[tp] - start.get(tp, 0), 0) for tp in end)
-        if now_ms - self._last_ms < self._max_delay_ms and waiting < self._min_offsets:
+        due = self._last_ms is None or now_ms - self._last_ms >= self._max_delay_ms
+        if not due and waiting < self._min_offsets:
             return True
         self._last_ms = now_ms
         return False

@@ -14,6 +14,7 @@ Spark hands options over in lower case. What is ours in addition:
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.spark.offsets import EARLIEST, LATEST, Offsets, parse_assignment, parse_offsets
 
+_log = logging.getLogger(__name__)
 WIRE, SEGMENTS = "wire", "segments"
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly_once", "at_least_once"
 STRATEGIES = ("assign", "subscribe", "subscribepattern")
@@ -236,9 +238,11 @@ def _choice(raw: _Raw, name: str, default: str, choices: tuple[str, ...]) -> str
 
 
 def _forbid_endings(raw: _Raw) -> None:
-    for name in ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"):
+    for name in ("endingOffsets", "endingOffsetsByTimestamp"):
         if raw.text(name) is not None:
             raise UsageError(f"{name} is not valid in streaming queries: a stream has no end")
+    if raw.text("endingTimestamp") is not None:
+        _log.warning("endingTimestamp means nothing to a stream, which has no end: ignored, as Spark's source does")
 
 
 def _boundary(raw: _Raw, side: str, default: int, *, batch: bool) -> Boundary:

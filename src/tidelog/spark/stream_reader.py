@@ -93,7 +93,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return False
         now = SYSTEM_CLOCK.time_ms()
         if self._delay is None:
-            self._delay = TriggerDelay(self._options.min_offsets, self._options.max_trigger_delay_ms, now)
+            self._delay = TriggerDelay(self._options.min_offsets, self._options.max_trigger_delay_ms)
         return self._delay.holds_back(begin, end, now)
 
     def reportLatestOffset(self) -> OffsetsJson | None:

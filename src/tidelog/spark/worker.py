@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import os
 
 
 def prepare_worker() -> None:
@@ -10,6 +12,10 @@ def prepare_worker() -> None:
 
     Spark's daemon runs a full collection after each task; over that heap it takes longer than a small task does.
     """
-    if gc.get_freeze_count() == 0:
-        gc.collect()
-        gc.freeze()
+    _freeze(os.getpid())
+
+
+@functools.cache  # once per process: to ask the collector what is frozen would walk over all of it
+def _freeze(pid: int) -> None:
+    gc.collect()
+    gc.freeze()

@@ -8,6 +8,7 @@ each on an instance of its own; what they share travels in the tasks' messages. 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BackgroundDriver, Driver
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transactions import OpenTransaction
 from tidelog.common.rng import system_rng
@@ -68,18 +69,8 @@ class _Writer:
         if self._options.delivery == EXACTLY_ONCE:
             attempt = f"{context.taskAttemptId() if context else 0}-{uuid_to_text(random_uuid(system_rng()))}"
             name = transactional_id(query, batch_id, partition, attempt)
-        rows = 0
-        producer: ArrowProducer | None = None
-        with Driver(self._settings()) as driver:
-            for batch in batches:
-                if not batch.num_rows:
-                    continue
-                if producer is None:
-                    producer = self._open(driver, name)
-                for topic, columns in self._columns.by_topic(batch):
-                    driver.run(producer.send(topic, **columns))
-                rows += batch.num_rows
-                self.step("wrote")
+        with BackgroundDriver(self._settings()) as driver:
+            producer, rows = self._send_all(driver, name, (batch for batch in batches if batch.num_rows))
             if producer is None:
                 return Written(query, 0)
             if name is None:
@@ -88,6 +79,30 @@ class _Writer:
             transaction = driver.run(producer.detach())
             self.step("detached")
             return Written(query, rows, transaction)
+
+    def _send_all(
+        self, driver: BackgroundDriver, name: str | None, batches: Iterator[pa.RecordBatch]
+    ) -> tuple[ArrowProducer | None, int]:
+        """The producer that the rows were given to (None: there were none), and their number."""
+        newest = next(batches, None)
+        if newest is None:
+            return None, 0
+        producer, rows = self._open(driver, name), newest.num_rows
+        sending: Future[None] | None = None
+        for batch in batches:  # one is sent while Spark brings the next
+            if sending is not None:
+                sending.result()
+            sending = driver.start(self._send(producer, newest))
+            newest, rows = batch, rows + batch.num_rows
+        if sending is not None:
+            sending.result()
+        driver.run(self._send(producer, newest))
+        return producer, rows
+
+    async def _send(self, producer: ArrowProducer, batch: pa.RecordBatch) -> None:
+        for topic, columns in self._columns.by_topic(batch):
+            await producer.send(topic, **columns)
+        self.step("wrote")
 
     def _open(self, driver: Driver, name: str | None) -> ArrowProducer:
         producer = ArrowProducer(driver.cluster, transactional_id=name)
@@ -119,6 +134,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         written = [message for message in messages if isinstance(message, Written)]
         if self._options.delivery != EXACTLY_ONCE or not written:
             return
+        prepare_worker()
         with Driver(self._settings()) as driver:
             protocol = self._protocol(driver, written[0].query, batchId)
             protocol.commit(message.transaction for message in written if message.transaction is not None)

@@ -59,7 +59,7 @@ def test_a_timestamp_goes_before_offsets_by_timestamp_and_those_before_offsets()
         ({**BASE, "endingOffsets": "earliest"}, False, "ending offset can't be earliest"),
         ({**BASE, "endingOffsets": '{"a":{"0":-2}}'}, False, "can't be earliest"),
         ({**BASE, "endingOffsets": "latest"}, True, "not valid in streaming queries"),
-        ({**BASE, "endingTimestamp": "5"}, True, "not valid in streaming queries"),
+        ({**BASE, "endingOffsetsByTimestamp": "{}"}, True, "not valid in streaming queries"),
         ({**BASE, "minPartitions": "0"}, False, "minPartitions must be a whole number of at least 1"),
         ({**BASE, "maxOffsetsPerTrigger": "many"}, True, "maxOffsetsPerTrigger"),
         ({**BASE, "failOnDataLoss": "maybe"}, False, "failOnDataLoss must be true or false"),

@@ -5,9 +5,9 @@
         for piece in batches:
             piece.topic_partition, piece.batch
 
-Receiving and decoding both leave the GIL, so that they overlap; neither touches a single record in Python. What is
-decoded is handed out at once: a slow topic's next answer is never waited for. Batches come in the order of their
-offsets, at most one answer ahead of the caller.
+Receiving and decoding both leave the GIL, so that they overlap; neither touches a single record in Python. Small
+answers are decoded there and then. What is decoded is handed out at once: a slow topic's next answer is never waited
+for. Batches come in the order of their offsets, a few answers ahead of the caller.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Answers that may be decoded or wait for it, before the next one is asked for.
 _AHEAD = 2
+#: Fewer bytes are decoded sooner than a thread wakes up.
+_WORTH_A_THREAD = 256 << 10
 
 
 class ArrowBatch(NamedTuple):
@@ -76,9 +78,15 @@ class ArrowFetcher:
             return
         answer, self._polling = self._polling, None
         pieces = answer.result()
-        if pieces:
-            loop = asyncio.get_running_loop()
+        if not pieces:
+            return
+        loop = asyncio.get_running_loop()
+        if sum(len(piece.records) for piece in pieces) >= _WORTH_A_THREAD:
             self._decoding.append(loop.run_in_executor(self._thread, self._decode, pieces))
+        else:
+            decoded: asyncio.Future[list[ArrowBatch]] = loop.create_future()
+            decoded.set_result(self._decode(pieces))
+            self._decoding.append(decoded)
 
     def _decode(self, pieces: list[Fetched]) -> list[ArrowBatch]:
         from tidelog.records.arrow import batches_to_arrow
