@@ -38,24 +38,21 @@ def jars() -> list[Path]:
     return sorted(path for path in libs.glob("*.jar") if path.name.startswith(NEEDED))
 
 
-def run(script: Path, *arguments: str, input: str | None = None, timeout: float = 300) -> str:
-    """Run a script in that environment; what it prints. The script finds the jars in SPARK_JVM_JARS."""
-    interpreter = python()
+def environment() -> dict[str, str]:
+    """Of a process that runs there. A script finds the jars in SPARK_JVM_JARS."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
-    environment = {
+    return {
         **inherited,
         "SPARK_JVM_JARS": ",".join(map(str, jars())),
-        "PYSPARK_PYTHON": str(interpreter),
+        "PYSPARK_PYTHON": str(python()),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    done = subprocess.run(
-        [str(interpreter), str(script), *arguments],
-        input=input,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
+
+
+def run(script: Path, *arguments: str, timeout: float = 300) -> str:
+    """Run a script in that environment; what it prints."""
+    command = [str(python()), str(script), *arguments]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=timeout)
     if done.returncode:
         raise AssertionError(
             f"{script.name} failed with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"

@@ -23,11 +23,11 @@ from tidelog.log.reader import LogDirectory
 T = TypeVar("T")
 
 
-class Lab:
-    """A Spark session and a broker under test, with short names for what tests do all the time."""
+class BrokerLab:
+    """A broker under test, with short names for what tests do all the time."""
 
-    def __init__(self, spark: SparkSession, address: str, data: Path, name: str) -> None:
-        self.spark, self.address, self.data = spark, address, data
+    def __init__(self, address: str, name: str) -> None:
+        self.address = address
         self._name, self._numbers = name, itertools.count()
 
     def ask(self, operation: Callable[[ClusterClient], Any], **settings: str) -> Any:
@@ -75,6 +75,17 @@ class Lab:
             driver.run(producer.flush())
             if transactional_id is not None:
                 driver.run(producer.commit() if commit else producer.abort())
+
+    def partitions_of(self, topic: str, count: int) -> list[TopicPartition]:
+        return [TopicPartition(topic, number) for number in range(count)]
+
+
+class Lab(BrokerLab):
+    """A broker and a Spark session."""
+
+    def __init__(self, spark: SparkSession, address: str, data: Path, name: str) -> None:
+        super().__init__(address, name)
+        self.spark, self.data = spark, data
 
     def read(self, topic: str | None = None, **options: str) -> DataFrame:
         return self._source(self.spark.read, topic, options).load()
@@ -129,9 +140,6 @@ class Lab:
         if not trigger or "processingTime" not in trigger:
             query.awaitTermination()
         return query
-
-    def partitions_of(self, topic: str, count: int) -> list[TopicPartition]:
-        return [TopicPartition(topic, number) for number in range(count)]
 
 
 def values(frame: DataFrame) -> list[str]:

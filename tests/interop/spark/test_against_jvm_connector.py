@@ -1,22 +1,17 @@
-"""Every source option gives the rows, the schema and the tasks that Spark's own Kafka connector gives."""
+"""Every source option gives the rows, the schema and the tasks that Spark's own Kafka connector gives (batch queries).
+
+The connector itself reads from and writes to Tidelog here, so this is also its interoperability test.
+"""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
-
-import spark_jvm
-
-from support.spark import Lab
-from support.tidelog import TidelogServer
+from support.connectors import Pair
+from support.spark import BrokerLab
 from tidelog.client import topics
 from tidelog.common.types import TopicPartition
 
@@ -25,18 +20,7 @@ pytestmark = [pytest.mark.java, pytest.mark.timeout(600)]
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    from tidelog.spark.session import tidelog_session
-
-    with TidelogServer(tmp_path_factory.mktemp("broker")) as server:
-        spark = tidelog_session("against the JVM connector", master="local[2]")
-        spark.sparkContext.setLogLevel("OFF")
-        yield Lab(spark, server.address, server.data, "jvm")
-        spark.stop()
-
-
-def prepare(lab: Lab) -> tuple[str, str]:
+def prepare(lab: BrokerLab) -> tuple[str, str]:
     """Two topics with times, headers, nulls, transactions, and a beginning that was deleted."""
     one, two = lab.topic(3), lab.topic(1)
     for partition in range(3):
@@ -88,32 +72,50 @@ def option_sets(one: str, two: str) -> list[dict[str, str]]:
     ]
 
 
-def our_answer(lab: Lab, options: dict[str, str]) -> dict[str, Any]:
-    try:
-        frame = lab.read(None, **options)
-        chosen = ["hex(key) key", "hex(value) value", "topic", "partition", "offset", "unix_millis(timestamp) ms"]
-        if "headers" in frame.columns:
-            chosen.append("to_json(headers) headers")
-        rows = frame.selectExpr(*chosen, "timestampType").orderBy("topic", "partition", "offset").collect()
-        types = frame.schema.simpleString()
-        return {"rows": [list(row) for row in rows], "types": types, "tasks": frame.rdd.getNumPartitions()}
-    except Exception as error:
-        return {"error": str(error)}
-
-
-def test_the_same_answers(lab: Lab) -> None:
-    sets = option_sets(*prepare(lab))
-    job = json.dumps({"broker": lab.address, "reads": sets})
-    theirs = json.loads(spark_jvm.run(Path(__file__).with_name("jvm_reader.py"), input=job).splitlines()[-1])
+def test_the_same_answers(pair: Pair) -> None:
     different = []
-    for options, expected in zip(sets, theirs, strict=True):
-        ours = our_answer(lab, options)
-        if ("error" in ours) != ("error" in expected):
-            different.append((options, ours.get("error"), expected.get("error")))
+    for options in option_sets(*prepare(pair.lab)):
+        theirs, ours = pair.ask("read", options=options)
+        if ("error" in ours) != ("error" in theirs):
+            different.append((options, ours.get("error"), theirs.get("error")))
         elif "error" not in ours:
             if "minPartitions" not in options:  # theirs has tasks for empty ranges, and knows no maxRecordsPerPartition
-                ours["tasks"] = expected["tasks"]
-            if ours != expected:
-                summary = [(len(one["rows"]), one["types"], one["tasks"]) for one in (ours, expected)]
+                ours["ok"]["tasks"] = theirs["ok"]["tasks"]
+            if ours != theirs:
+                summary = [(len(one["ok"]["rows"]), one["ok"]["types"], one["ok"]["tasks"]) for one in (ours, theirs)]
                 different.append((options, *summary))
     assert not different
+
+
+def test_the_same_records_are_written(pair: Pair) -> None:
+    """Keys, nulls, headers, partitions and topics as columns: what either writes, both read alike."""
+    types = "topic string, partition int, key string, value string, headers array<struct<key:string,value:binary>>"
+    written = []
+    for engine in (pair.theirs, pair.ours):
+        one, two = pair.lab.topic(3), pair.lab.topic(2)
+        rows = [(one, None, f"k{n}", f"v{n}", None) for n in range(50)] + [
+            (two, 1, None, "placed", None),
+            (two, 0, "k", None, None),
+            (two, 1, "k", "", [("h", None), ("h", None)]),
+        ]
+        engine.do("write", rows=rows, types=types, options={"delivery": "at_least_once"})
+        options = {"topic": one, "delivery": "at_least_once"}
+        engine.do("write", rows=[("k", "by option")], types="key string, value string", options=options)
+        found = pair.same("read", options={"subscribe": f"{one},{two}", "includeHeaders": "true"})["rows"]
+        names = {one: "one", two: "two"}
+        written.append([[row[0], row[1], names[row[2]], row[3], row[4], row[7]] for row in found])
+    assert len(written[0]) == 54
+    assert written[1] == written[0]
+
+
+def test_both_refuse_to_write_the_same_things(pair: Pair) -> None:
+    for rows, types, options in (
+        ([("a",)], "key string", {"topic": "t"}),
+        ([(1,)], "value int", {"topic": "t"}),
+        ([("a", 1.5)], "value string, key double", {"topic": "t"}),
+        ([("a",)], "value string", {}),
+        ([("a", None)], "value string, topic string", {}),
+    ):
+        theirs, ours = pair.ask("write", rows=rows, types=types, options=options)
+        assert "error" in theirs, types
+        assert "error" in ours, types
