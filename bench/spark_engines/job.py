@@ -2,7 +2,8 @@
 
     job.py FORMAT BROKER TOPICS-JSON ROUNDS [LOG-DIRECTORY]
 
-FORMAT is `tidelog` or `kafka`. Imports nothing of Tidelog but the session, and that only for `tidelog`.
+FORMAT is `tidelog` or `kafka`. Imports nothing of Tidelog but the session, and that only for `tidelog`; there the floor
+is measured as well: a data source that does nothing (null_source.py), under the same queries.
 """
 
 import json
@@ -12,12 +13,19 @@ import sys
 import tempfile
 import time
 
+FLOOR = "bench_null"
+
 
 def session(form):
     if form == "tidelog":
         from tidelog.spark.session import tidelog_session
 
+        here = os.path.dirname(os.path.abspath(__file__))
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
         spark = tidelog_session("bench", master="local[2]", settings={"spark.driver.memory": "2g"})
+        from null_source import NullSource
+
+        spark.dataSource.register(NullSource)
     else:
         from pyspark.sql import SparkSession
 
@@ -45,7 +53,7 @@ class Bench:
 
         def run():
             found = make().selectExpr("count(value) n", "sum(length(value)) s").collect()[0].n
-            assert found == rows or self.directory, found
+            assert found == rows, found
 
         return rows / self.best(run)
 
@@ -61,9 +69,15 @@ class Bench:
             reader = self.spark.read.format("tidelog").option("mode", "segments").option("subscribe", topic)
             return reader.option("minPartitions", 2).load(self.directory)
 
+        deadline = time.monotonic() + 60  # files are read up to the high watermark that the broker has written down
+        while make().count() < rows and time.monotonic() < deadline:
+            time.sleep(1)
         return self.total(make, rows)
 
-    def write(self, topic, size, rows, **options):
+    def floor(self, size, rows):
+        return self.total(lambda: self.spark.read.format(FLOOR).option("rows", rows).option("size", size).load(), rows)
+
+    def write(self, form, topic, size, rows, **options):
         with tempfile.TemporaryDirectory() as scratch:
             path = f"{scratch}/rows"
             source = self.spark.range(0, rows, 1, 2)
@@ -74,56 +88,61 @@ class Bench:
             frame = self.spark.read.parquet(path)
 
             def save():
-                writer = frame.write.format(self.form).option("kafka.bootstrap.servers", self.broker)
+                writer = frame.write.format(form).option("kafka.bootstrap.servers", self.broker)
                 writer.option("topic", topic).options(**options).mode("append").save()
 
             return rows / self.best(save)
 
     def micro_batch(self, source, target):
-        """The median time of a trigger, topic to topic, while records keep coming."""
+        """The median time of a trigger, topic to topic, while there is always more to read."""
+        reader = self.spark.readStream.format(self.form).option("kafka.bootstrap.servers", self.broker)
+        reader = reader.option("subscribe", source).option("maxOffsetsPerTrigger", 100)
+        rows = reader.option("startingOffsets", "earliest").load().select("key", "value")
+        writer = rows.writeStream.format(self.form).option("kafka.bootstrap.servers", self.broker)
+        return self.triggers(writer.option("topic", target))
+
+    def micro_batch_floor(self):
+        rows = self.spark.readStream.format(FLOOR).option("rows", 100).option("size", 100).load()
+        return self.triggers(rows.select("key", "value").writeStream.format(FLOOR))
+
+    def triggers(self, writer):
+        """Milliseconds: the median, and the medians of the parts that Spark times."""
         with tempfile.TemporaryDirectory() as checkpoint:
-            reader = self.spark.readStream.format(self.form).option("kafka.bootstrap.servers", self.broker)
-            rows = (
-                reader.option("subscribe", source)
-                .option("maxOffsetsPerTrigger", 100)
-                .option("startingOffsets", "earliest")
-            )
-            writer = rows.load().select("key", "value").writeStream.format(self.form)
-            writer = writer.option("kafka.bootstrap.servers", self.broker).option("topic", target)
             query = writer.option("checkpointLocation", checkpoint).start()
             wanted = 20 + 15 * self.rounds
             took = {}
             while len(took) < wanted and query.exception() is None:
-                took.update(
-                    {
-                        p["batchId"]: p["durationMs"]["triggerExecution"]
-                        for p in query.recentProgress
-                        if p["numInputRows"]
-                    }
-                )
+                took.update({p["batchId"]: p["durationMs"] for p in query.recentProgress if p["numInputRows"]})
                 time.sleep(0.05)
             query.stop()
-            return statistics.median(list(took.values())[20:])
+            counted = list(took.values())[20:]
+            return {part: statistics.median(one.get(part, 0) for one in counted) for part in counted[0]}
 
 
 def main():
     form, broker, topics, rounds = sys.argv[1:5]
     directory = sys.argv[5] if len(sys.argv) > 5 else None
     bench = Bench(form, broker, int(rounds), directory)
-    results = {}
+    results, floors = {}, {}
     for topic in json.loads(topics):
         size, rows, name = topic["size"], topic["rows"], topic["name"]
         results[f"read {size} B"] = bench.read(name, rows)
         if directory:
             results[f"segments {size} B"] = bench.segments(name, rows)
-        results[f"write {size} B"] = bench.write(f"{name}-{form}", size, rows)
+            floors[f"read {size} B"] = floors[f"segments {size} B"] = bench.floor(size, rows)
+        results[f"write {size} B"] = bench.write(form, f"{name}-{form}", size, rows)
         if form == "tidelog":
             results[f"write {size} B, at least once"] = bench.write(
-                f"{name}-{form}", size, rows, delivery="at_least_once"
+                form, f"{name}-{form}", size, rows, delivery="at_least_once"
             )
+            floors[f"write {size} B"] = floors[f"write {size} B, at least once"] = bench.write(FLOOR, "", size, rows)
     first = json.loads(topics)[0]["name"]
-    results["micro-batch ms"] = bench.micro_batch(first, f"{first}-{form}")
-    sys.stdout.write("\n" + json.dumps(results) + "\n")
+    parts = {"ours" if form == "tidelog" else "JVM connector": bench.micro_batch(first, f"{first}-{form}")}
+    results["micro-batch ms"] = next(iter(parts.values()))["triggerExecution"]
+    if form == "tidelog":
+        parts["PySpark alone"] = bench.micro_batch_floor()
+        floors["micro-batch ms"] = parts["PySpark alone"]["triggerExecution"]
+    sys.stdout.write("\n" + json.dumps({"results": results, "floors": floors, "parts": parts}) + "\n")
 
 
 if __name__ == "__main__":
