@@ -24,14 +24,16 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from broker_raw import Peer
+from broker_raw import Peer, load
 from confluent_kafka import Consumer, Producer, TopicPartition
-from raw_load import Usage
+from raw_load import Usage, make_batch
 
 from support.kafka import KAFKA_4, KafkaBroker, java_command
 from support.tidelog import TidelogServer
 
 GOAL = 1.0
+#: Bytes of values in one batch of the topics that are consumed.
+FILL_BYTES = 100_000
 TOOLS = "org.apache.kafka.tools."
 
 
@@ -166,13 +168,15 @@ class Bench:
         return int(shape.count * self.share)
 
     def fill(self, peer: Peer, size: int) -> str:
-        """A topic that holds enough to consume."""
+        """A topic that holds enough to consume: the same batches on both, which a real producer would not make."""
         key = (peer.name, size)
         if key not in self.filled:
-            topic = peer.topic(1)
+            topic = self.filled[key] = peer.topic(1)
             count = max(self.count(shape) for shape in SHAPES if shape.work == "consume" and shape.size == size)
-            run_rdkafka("produce", peer, self.conf, topic, size, count)
-            self.filled[key] = topic
+            records = FILL_BYTES // size
+            megabytes = count / records * len(make_batch(records, size)) / 1e6 + 1
+            options = ["--size", size, "--records", records, "--depth", 5, "--megabytes", megabytes]
+            load(peer.address, peer.pid, "produce", topic, list(map(str, options)), 120)
         return self.filled[key]
 
     def take(self, peer: Peer, shape: Shape) -> Taken:
