@@ -154,16 +154,19 @@ def show_refusals(peers: list[Peer]) -> None:
         topic = peer.topic(1)
         sock = connect(peer.address)
         first_produce(sock, produce_request(topic, 0, sound(Codec.NONE)))
-        stored = []
-        for what, batch in cases:
+        stored: dict[str, list[str]] = {}
+        for case, batch in cases:
             sock.sendall(produce_request(topic, 0, batch))
             response: Any = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, receive_frame(sock))[1]
             if not response.responses[0].partition_responses[0].error_code:
-                stored.append(what)
+                codec, _, what = case.partition(": ")
+                stored.setdefault(what, []).append(codec)
         sock.close()
         peer.drop(topic)
-        print(f"{peer.name}: {len(cases) - len(stored)} of {len(cases)} malformed batches refused", end="")
-        print(f"; stored: {', '.join(stored)}" if stored else "")
+        refused = len(cases) - sum(map(len, stored.values()))
+        print(f"{peer.name}: {refused} of {len(cases)} malformed batches with a valid checksum refused")
+        for what, codecs in stored.items():
+            print(f"    stored: {what} ({', '.join(codecs)})")
 
 
 def main() -> None:
