@@ -4,7 +4,8 @@
 
 joins          from the first JoinGroup to the first record of every member, for new groups of 1, 10 and 100 members:
                join, sync, fetch of the committed offset, start of the log, first Fetch; a topic with a partition each
-commits        OffsetCommit requests per second: 16 and 200 connections, each with one request in flight
+commits        OffsetCommit requests per second: 16 and 200 connections, each with one request in flight, and what each
+               costs in CPU time: Tidelog has one thread, Kafka as many as there are cores to run them
 transactions   transactions per second of one librdkafka producer, with 1 and with 100 records each
 memory         of the broker's process with 10,000 groups that have three offsets each
 
@@ -19,6 +20,7 @@ import argparse
 import asyncio
 import contextlib
 import itertools
+import os
 import select
 import socket
 import statistics
@@ -159,6 +161,18 @@ def commits(broker: Any, seconds: float, connections: int) -> float:
         link.close()
     poll.close()
     return received / size / (now - begun)
+
+
+def commit_cpu(broker: Any, seconds: float, connections: int) -> float:
+    """Microseconds of the broker's CPU per commit: what it costs, however many threads share it out."""
+    before = cpu_seconds(broker.pid)
+    rate = commits(broker, seconds, connections)
+    return 1e6 * (cpu_seconds(broker.pid) - before) / (rate * seconds)
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # -- transactions --------------------------------------------------------------------------------------------------
@@ -317,6 +331,7 @@ class Row(NamedTuple):
 ROWS = (
     *(Row(f"join to first record, ms, {count} members", joins, count, True) for count in MEMBERS),
     *(Row(f"commits per second, {count} connections", commits, count) for count in (16, 200)),
+    *(Row(f"CPU per commit, us, {count} connections", commit_cpu, count, True) for count in (16, 200)),
     *(Row(f"transactions per second, {count} records each", transactions, count) for count in (1, 100)),
     Row(f"MB with {GROUPS:,} groups", memory, GROUPS, True),
 )

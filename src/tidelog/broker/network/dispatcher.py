@@ -14,6 +14,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Coroutine
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker.handlers import handler_for, load
@@ -95,10 +96,10 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  # whatever a handler did not foresee is one request's failure
             self._fail(connection, header, request, error)
             return
-        if not inspect.isawaitable(result):
-            self._answer(connection, header, result)
-        elif header.api_key in DRIVEN and inspect.iscoroutine(result):
+        if header.api_key in DRIVEN and type(result) is CoroutineType:
             self._drive(connection, header, request, result)
+        elif not inspect.isawaitable(result):
+            self._answer(connection, header, result)
         else:
             connection.begin()
             task = asyncio.get_running_loop().create_task(self._finish_later(connection, header, request, result))
