@@ -22,7 +22,9 @@ import sys
 from collections import deque
 from typing import cast
 
+from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.net.gulp import Gulp
 from tidelog.net.tuning import tune
 
 _RECEIVE_BYTES = 64 * 1024
@@ -36,6 +38,8 @@ Buffer = bytes | bytearray | memoryview
 _PATIENCE = 0.1
 #: How much of a large answer must be there before the kernel wakes us for it.
 _GULP = 1 << 19
+#: Answers from this size on say something about the speed.
+_TELLING = 1 << 20
 _KEPT = 4
 _LARGEST_KEPT = 64 << 20
 #: References to a kept buffer that has no views: the list's, the loop variable's and getrefcount's own.
@@ -60,6 +64,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._large: memoryview | None = None
         self._large_filled = 0
         self._pool: list[bytearray] = []
+        self._gulp = Gulp()
 
     @property
     def is_open(self) -> bool:
@@ -150,21 +155,25 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._resolve(large)
 
     def _receive_rest(self, sock: socket.socket, large: memoryview) -> None:
-        """Receive in gulps: the kernel wakes us when there is enough, not for every segment."""
-        gulp = 0
+        """Receive there and then, in gulps (see `net.gulp`): the kernel wakes us when that much is there."""
+        waits, since, start = self._gulp.pays, SYSTEM_CLOCK.monotonic(), self._large_filled
+        gulp = 1
         try:
             while left := len(large) - self._large_filled:
-                if gulp != min(left, _GULP):
+                if waits and gulp != min(left, _GULP):
                     gulp = min(left, _GULP)
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, gulp)
                 count = sock.recv_into(large[self._large_filled :])
                 if count == 0:
-                    break  # the loop notices the end of the connection
+                    return  # the loop notices the end of the connection
                 self._large_filled += count
         except OSError:
             return  # slow, or lost: the loop goes on from here
         finally:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+            if gulp > 1:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+        if len(large) >= _TELLING:
+            self._gulp.note(waits, len(large) - start, SYSTEM_CLOCK.monotonic() - since)
 
     # --- frames -------------------------------------------------------------------------------------------------------
 
