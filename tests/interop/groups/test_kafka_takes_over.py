@@ -27,7 +27,8 @@ def write_ours(server: TidelogServer) -> None:
     admin.create_topics([NewTopic("events", 2, 1)])["events"].result(60)
     producer = Producer({"bootstrap.servers": server.address, "transactional.id": "ours"})
     producer.init_transactions(20)
-    member = Consumer({"bootstrap.servers": server.address, "group.id": "group", "auto.offset.reset": "earliest"})
+    settings = {"auto.offset.reset": "earliest", "enable.auto.commit": False}  # nothing is committed but what we say
+    member = Consumer({"bootstrap.servers": server.address, "group.id": "group", **settings})
     member.subscribe(["events"])
     while len(member.assignment()) < 2:
         member.poll(0.1)
