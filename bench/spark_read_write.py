@@ -7,7 +7,8 @@ Reads sum the lengths of all values; writes go from Parquet to a topic of two pa
 rows per second, best of the rounds; the ratio is ours to the connector's on the same broker. "PySpark alone" is the
 same query over a data source that does nothing (spark_engines/null_source.py): no Python source or sink can be faster,
 so where its own ratio is near the goal or below, PySpark is what forbids more. For the micro-batch, the parts of a
-trigger that Spark itself times are shown as well.
+trigger that Spark itself times are shown as well. "By CPU" compares rows per second of CPU time (Spark, its workers and
+the broker together): what the ratio is when all cores are busy, and hardly disturbed by whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ GOALS = {
     "write 1000 B": 3,
     "micro-batch ms": 1.6,
 }
-JOB = Path(__file__).parent / "spark_engines" / "job.py"
+JOB = Path(__file__).parent / "spark_engines" / "engine.py"
 
 
 def fill(address: str) -> list[dict[str, object]]:
@@ -65,29 +66,31 @@ def fill(address: str) -> list[dict[str, object]]:
     return made
 
 
-def ours(address: str, made: str, directory: Path) -> dict[str, dict[str, Any]]:
-    command = [sys.executable, str(JOB), "tidelog", address, made, str(ROUNDS), str(directory)]
+def ours(address: str, pid: int, made: str, directory: Path) -> dict[str, dict[str, Any]]:
+    command = [sys.executable, str(JOB), "tidelog", address, str(pid), made, str(ROUNDS), str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     if done.returncode:
         raise SystemExit(done.stderr[-4000:])
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def theirs(address: str, made: str) -> dict[str, dict[str, Any]]:
-    return json.loads(spark_jvm.run(JOB, "kafka", address, made, str(ROUNDS), timeout=1800).splitlines()[-1])
+def theirs(address: str, pid: int, made: str) -> dict[str, dict[str, Any]]:
+    printed = spark_jvm.run(JOB, "kafka", address, str(pid), made, str(ROUNDS), timeout=1800)
+    return json.loads(printed.splitlines()[-1])
 
 
-def compare(name: str, address: str, directory: Path) -> None:
+def compare(name: str, address: str, pid: int, directory: Path) -> None:
     made = json.dumps(fill(address))
-    other, mine = theirs(address, made), ours(address, made, directory)
-    print(f"\n{name}\n{'':28} {'JVM connector':>14} {'ours':>12} {'ratio':>8} {'goal':>8} {'PySpark alone':>22}")
-    for what, value in mine["results"].items():
-        peer = other["results"][what.replace("segments", "read").split(",")[0]]
-        floor, goal = mine["floors"][what], GOALS.get(what)
-        sign = "<=" if "ms" in what else ">="
-        wanted = "" if goal is None else f"{sign} {goal:g}"
-        ratios = f"{value / peer:>7.2f}x {wanted:>8} {floor:>14,.0f} {floor / peer:>6.2f}x"
-        print(f"{what:28} {peer:>14,.0f} {value:>12,.0f} {ratios}", flush=True)
+    other, mine = theirs(address, pid, made), ours(address, pid, made, directory)
+    print(f"\n{name}\n{'':28} {'JVM connector':>14} {'ours':>11} {'ratio':>7} {'goal':>7} {'by CPU':>7}", end="")
+    print(f" {'PySpark alone':>20} {'by CPU':>7}")
+    for what, (value, value_cpu) in mine["results"].items():
+        peer, peer_cpu = other["results"][what.replace("segments", "read").split(",")[0]]
+        (floor, floor_cpu), goal = mine["floors"][what], GOALS.get(what)
+        wanted = "" if goal is None else f"{'<=' if 'ms' in what else '>='} {goal:g}"
+        by_cpu = [f"{cpu / peer_cpu:.2f}x" if cpu else "" for cpu in (value_cpu, floor_cpu)]
+        print(f"{what:28} {peer:>14,.0f} {value:>11,.0f} {value / peer:>6.2f}x {wanted:>7} {by_cpu[0]:>7}", end="")
+        print(f" {floor:>12,.0f} {floor / peer:>6.2f}x {by_cpu[1]:>7}", flush=True)
     print("parts of a trigger, median ms:")
     for who, parts in (*other["parts"].items(), *mine["parts"].items()):
         print(f"  {who:14}", ", ".join(f"{part} {took:g}" for part, took in parts.items()), flush=True)
@@ -96,10 +99,10 @@ def compare(name: str, address: str, directory: Path) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         with TidelogServer(Path(home, "tidelog")) as server:
-            compare("on Tidelog", server.address, server.data)
+            compare("on Tidelog", server.address, server.pid, server.data)
         if "--tidelog-only" not in sys.argv:
             with KafkaBroker(KAFKA_4, Path(home, "kafka"), heap="1G") as kafka:
-                compare(f"on Apache Kafka {KAFKA_4}", kafka.address, kafka.data)
+                compare(f"on Apache Kafka {KAFKA_4}", kafka.address, kafka.pid, kafka.data)
 
 
 if __name__ == "__main__":

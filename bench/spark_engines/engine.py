@@ -1,6 +1,6 @@
 """One engine's side of bench/spark_read_write.py, run in that engine's own environment; prints one line of JSON.
 
-    job.py FORMAT BROKER TOPICS-JSON ROUNDS [LOG-DIRECTORY]
+    engine.py FORMAT BROKER BROKER-PID TOPICS-JSON ROUNDS [LOG-DIRECTORY]
 
 FORMAT is `tidelog` or `kafka`. Imports nothing of Tidelog but the session, and that only for `tidelog`; there the floor
 is measured as well: a data source that does nothing (null_source.py), under the same queries.
@@ -14,6 +14,26 @@ import tempfile
 import time
 
 FLOOR = "bench_null"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(*roots):
+    """User and system time of these processes and all below them."""
+    children, used = {}, {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        children.setdefault(int(fields[1]), []).append(int(name))
+        used[int(name)] = sum(map(int, fields[11:15])) / TICKS
+    total, pending = 0.0, list(roots)
+    while pending:
+        process = pending.pop()
+        total += used.get(process, 0.0)
+        pending += children.get(process, [])
+    return total
 
 
 def session(form):
@@ -36,26 +56,29 @@ def session(form):
 
 
 class Bench:
-    def __init__(self, form, broker, rounds, directory):
+    def __init__(self, form, broker, broker_pid, rounds, directory):
         self.form, self.broker, self.rounds, self.directory = form, broker, rounds, directory
+        self.processes = (os.getpid(), broker_pid)
         self.spark = session(form)
 
-    def best(self, action):
-        times = []
+    def best(self, action, rows):
+        """(rows per second, at its best; rows per second of CPU time of Spark, its workers and the broker, median)."""
+        times, cpu = [], []
         for _ in range(self.rounds + 1):
-            started = time.perf_counter()
+            started, used = time.perf_counter(), cpu_seconds(*self.processes)
             action()
             times.append(time.perf_counter() - started)
-        return min(times[1:])
+            cpu.append(cpu_seconds(*self.processes) - used)
+        return rows / min(times[1:]), rows / statistics.median(cpu[1:])  # a worker that ends takes its time along
 
     def total(self, make, rows):
-        """Rows per second of summing up all values. A new DataFrame each time: Spark keeps an old one's shuffle."""
+        """Summing up all values. A new DataFrame each time: Spark keeps an old one's shuffle."""
 
         def run():
             found = make().selectExpr("count(value) n", "sum(length(value)) s").collect()[0].n
             assert found == rows, found
 
-        return rows / self.best(run)
+        return self.best(run, rows)
 
     def read(self, topic, rows):
         def make():
@@ -91,7 +114,7 @@ class Bench:
                 writer = frame.write.format(form).option("kafka.bootstrap.servers", self.broker)
                 writer.option("topic", topic).options(**options).mode("append").save()
 
-            return rows / self.best(save)
+            return self.best(save, rows)
 
     def micro_batch(self, source, target):
         """The median time of a trigger, topic to topic, while there is always more to read."""
@@ -120,9 +143,9 @@ class Bench:
 
 
 def main():
-    form, broker, topics, rounds = sys.argv[1:5]
-    directory = sys.argv[5] if len(sys.argv) > 5 else None
-    bench = Bench(form, broker, int(rounds), directory)
+    form, broker, broker_pid, topics, rounds = sys.argv[1:6]
+    directory = sys.argv[6] if len(sys.argv) > 6 else None
+    bench = Bench(form, broker, int(broker_pid), int(rounds), directory)
     results, floors = {}, {}
     for topic in json.loads(topics):
         size, rows, name = topic["size"], topic["rows"], topic["name"]
@@ -138,10 +161,10 @@ def main():
             floors[f"write {size} B"] = floors[f"write {size} B, at least once"] = bench.write(FLOOR, "", size, rows)
     first = json.loads(topics)[0]["name"]
     parts = {"ours" if form == "tidelog" else "JVM connector": bench.micro_batch(first, f"{first}-{form}")}
-    results["micro-batch ms"] = next(iter(parts.values()))["triggerExecution"]
+    results["micro-batch ms"] = next(iter(parts.values()))["triggerExecution"], None
     if form == "tidelog":
         parts["PySpark alone"] = bench.micro_batch_floor()
-        floors["micro-batch ms"] = parts["PySpark alone"]["triggerExecution"]
+        floors["micro-batch ms"] = parts["PySpark alone"]["triggerExecution"], None
     sys.stdout.write("\n" + json.dumps({"results": results, "floors": floors, "parts": parts}) + "\n")
 
 
