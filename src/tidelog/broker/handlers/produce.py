@@ -35,6 +35,8 @@ RecordError = ProduceResponse.BatchIndexAndErrorMessage
 #: Above this many bytes checking takes long enough for a thread; packed records, which must be unpacked, far earlier.
 PLAIN_ON_LOOP = 4 << 20
 PACKED_ON_LOOP = 8 << 10
+#: How often a coordinator is asked when markers of earlier transactions come between its answer and the append.
+VERIFICATIONS = 3
 ADMIN_CLIENT_ID = "__admin_client"
 LOG_OVERHEAD = 12
 SMALLEST_MESSAGE = 14
@@ -207,19 +209,21 @@ async def _verify(
     header = run.header(0)
     if not header.is_transactional:
         return None
-    guard = partition.log.start_verification(header.producer_id, header.base_sequence, header.producer_epoch)
-    implicit = ctx.header.api_version >= IMPLICIT_ADD_PRODUCE_VERSION
-    if guard is None or request.transactional_id is None or not (implicit or partition.log.verify_transactions):
-        return guard
-    code = await ctx.broker.coordinators.transaction.verify(
-        request.transactional_id,
-        header.producer_id,
-        header.producer_epoch,
-        tp,
-        produce_version=ctx.header.api_version,
-    )
-    if code:
-        raise UnverifiedError(code)
+    log, version = partition.log, ctx.header.api_version
+    for _ in range(VERIFICATIONS):
+        guard = log.start_verification(header.producer_id, header.base_sequence, header.producer_epoch)
+        asks = version >= IMPLICIT_ADD_PRODUCE_VERSION or log.verify_transactions
+        if guard is None or request.transactional_id is None or not asks:
+            return guard
+        code = await ctx.broker.coordinators.transaction.verify(
+            request.transactional_id, header.producer_id, header.producer_epoch, tp, produce_version=version
+        )
+        if code:
+            raise UnverifiedError(code)
+        if log.verifications.accepts(header.producer_id, guard):
+            break
+        # A marker came meanwhile and took the guard with it: of the transaction before, for whose end the coordinator
+        # has let this one wait. Only an answer that no marker follows tells that the transaction is open: ask again.
     return guard
 
 

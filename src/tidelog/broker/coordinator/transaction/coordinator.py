@@ -156,7 +156,10 @@ class TransactionCoordinator(Service):
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         spare = None
         if version >= EPOCH_BUMP_VERSION:
-            spare = await self._spare_id(self.runtime.shard_for(transactional_id), transactional_id)
+            shard = self.runtime.shard_for(transactional_id)
+            if shard.machine.is_early(transactional_id, producer):
+                await self._markers_written(transactional_id)
+            spare = await self._spare_id(shard, transactional_id)
         identity: ProducerIdentity = await self.write(
             transactional_id,
             lambda machine: machine.end(

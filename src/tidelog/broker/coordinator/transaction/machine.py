@@ -101,6 +101,14 @@ class TransactionMachine:
         transaction = self.transactions.get(transactional_id)
         return transaction is not None and transaction.is_ending
 
+    def is_early(self, transactional_id: str, producer: ProducerIdentity) -> bool:
+        """Whether the producer was told its next epoch and uses it while markers of the last transaction are on their
+        way. Kafka calls it fenced then, trusting that markers are quicker than any client."""
+        transaction = self.transactions.get(transactional_id)
+        if transaction is None or not transaction.is_ending:
+            return False
+        return producer == (transaction.producer_id, transaction.epoch)
+
     def init(
         self,
         transactional_id: str,
