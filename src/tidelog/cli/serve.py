@@ -184,6 +184,7 @@ def command() -> click.Command:
         cleanly. On a stopped Apache Kafka's log directory, its topics are served.
 
         \b
+        Examples:
         tidelog serve
         tidelog serve --data-dir /var/lib/tidelog --listen 0.0.0.0:9092
         tidelog serve server.properties --set log.retention.hours=24
