@@ -185,9 +185,9 @@ def command() -> click.Command:
 
         \b
         Examples:
-        tidelog serve
-        tidelog serve --data-dir /var/lib/tidelog --listen 0.0.0.0:9092
-        tidelog serve server.properties --set log.retention.hours=24
+          tidelog serve
+          tidelog serve --data-dir /var/lib/tidelog --listen 0.0.0.0:9092
+          tidelog serve server.properties --set log.retention.hours=24
         """
         arguments = Arguments()
         for name, value in options.items():
