@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import sys
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 TIMEOUT = 15
+PATIENCE = 30
 
 
 class Copier:
@@ -60,6 +62,7 @@ class Copier:
             return
         name = next(self.names)
         self._note("copy", name, ",".join(record.value().decode() for record in records))
+        signal.alarm(PATIENCE)  # librdkafka may wait for ever when its coordinator went away: then die, and be replaced
         self.producer.begin_transaction()
         try:
             self._write(name, target, records)
@@ -72,6 +75,7 @@ class Copier:
             self._rewind()
         else:
             self._note("committed", name)
+        signal.alarm(0)
 
     def _write(self, name: str, target: str, records: list[Any]) -> None:
         ends: dict[tuple[str, int], int] = {}
