@@ -114,7 +114,7 @@ class Report:
         reader = self.spark.read.format("tidelog").option("mode", "segments").option("subscribe", "clicks")
         clicks = reader.load(str(self.data)).select(f.from_json(f.col("value").cast("string"), "sku string").alias("c"))
         joined = clicks.select("c.sku").join(f.broadcast(self.pipeline.products()), "sku")
-        table = Table(title="Most clicked (from segment files)")
+        table = Table(title="Most clicked (log files)")
         table.add_column("product")
         table.add_column("clicks", justify="right")
         for row in joined.groupBy("name").count().orderBy(f.desc("count"), "name").limit(5).collect():
@@ -178,7 +178,7 @@ class Report:
         self.console.print(f"  checkpoint of query enrich: {json.dumps(offsets)}")
         self.console.print("\n[bold]Try next")
         for command, why in NEXT.items():
-            self.console.print(f"  {command:<58} {why}", soft_wrap=True)
+            self.console.print(f"  {command:<72} {why}", soft_wrap=True)
 
 
 def _shown(path: Path) -> str:
