@@ -26,8 +26,8 @@ cdef extern from "_socket.h" nogil:
     int tl_warm(int file, int64_t position, size_t size)
 
 # One sendfile call moves at most this much, and one turn of the loop at most TURN: other connections get their turn.
-cdef Py_ssize_t CHUNK = 1 << 20
-cdef Py_ssize_t TURN = 2 << 20
+cdef Py_ssize_t CHUNK = 256 << 10
+cdef Py_ssize_t TURN = 512 << 10
 cdef int IOVECS = 64
 
 
