@@ -126,10 +126,9 @@ def test_max_offsets_per_trigger(streams: Make, lab: BrokerLab, limit: str) -> N
     both = streams(subscribe=uneven(lab), startingOffsets="earliest", maxOffsetsPerTrigger=limit)
     if limit == "1":  # one of each partition, again and again: too long to follow to its end
         both.start(**FAST)
-        both.wait(3)
+        first = [engine.do("wait", name=both.name, batches=3)[:3] for _, engine in both.engines]
         for _, engine in both.engines:
             engine.do("stop", name=both.name)
-        first = [engine.do("wait", name=both.name, batches=3)[:3] for _, engine in both.engines]
         assert [batch["rows"] for batch in first[1]] == [batch["rows"] for batch in first[0]]
     else:
         assert sum(map(len, both.run())) == 52
