@@ -108,7 +108,6 @@ class Broker:
             raise
 
     async def _start(self) -> None:
-        from tidelog.broker.network.server import SocketServer
         from tidelog.broker.purgatory.purgatories import Purgatories
         from tidelog.broker.replication.replica_manager import ReplicaManager
 
@@ -147,6 +146,11 @@ class Broker:
             clock=self.clock,
             rng=self.rng,
         )
+        office = asyncio.get_running_loop().create_task(self.controller.take_office())
+        await asyncio.sleep(0)  # until the store's thread writes and syncs: there is something to do meanwhile
+        from tidelog.broker.network.server import SocketServer
+
+        await office
         await self.controller.start(self._uncertain())
         self.network = SocketServer(self)
         await self._open_listeners()

@@ -73,12 +73,11 @@ class Controller:
     # -- taking office -----------------------------------------------------------------------------------------------
 
     async def start(self, uncertain: Collection[TopicPartition] = ()) -> None:
-        """Become the controller: take the node, count the epoch, read the tree, elect where a leader is missing.
+        """Rule, after `take_office`: read the tree, elect where a leader is missing.
 
         `uncertain` are partitions whose last records a crash may have taken. They get a new leader epoch, so that a
         consumer that has seen such records finds out (KIP-320) instead of reading others at the same offsets.
         """
-        await self._take_office()
         loaded = await load_topics(self._store, self._rng, self.epoch)
         if loaded.repairs:
             await self._store.multi(loaded.repairs)
@@ -92,7 +91,8 @@ class Controller:
         for name in sorted(doomed):
             await self._finish_deletion(name, images.get(name))
 
-    async def _take_office(self) -> None:
+    async def take_office(self) -> None:
+        """Become the controller: take the node and count the epoch."""
         data = znodes.encode_controller(self._node_id, self._clock.time_ms())
         found = await self._store.exists(paths.CONTROLLER_EPOCH)
         if found is None:
