@@ -8,6 +8,7 @@ that was aborted; `history.py` holds what it saw against what the copiers wrote 
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -82,12 +83,13 @@ class Copiers:
     def __init__(self, server: TidelogServer, home: Path, protocol: str) -> None:
         self.server, self.home, self.protocol = server, home, protocol
         self.processes: list[subprocess.Popen[bytes] | None] = [None] * COPIERS
-        self.starts = self.kills = 0
+        self.starts = self.kills = self.stalls = 0
         compile_java(JAVA[protocol], "FireCopier", home)
 
     def tend(self) -> None:
         for number, process in enumerate(self.processes):
             if process is None or process.poll() is not None:
+                self.stalls += process is not None and process.returncode == -signal.SIGALRM
                 self.processes[number] = self._start(number)
                 self.starts += 1
 
@@ -211,8 +213,8 @@ def under_fire(home: Path, protocol: str, seconds: float, seed: int, rate: int =
     history = team.history()
     print(
         f"seed {seed}, {protocol}, {seconds:.0f} s: {count} records; {broker_kills} kills of the broker, {team.kills} "
-        f"of copiers ({team.starts} started); transactions: {len(history.committed)} committed, {len(history.aborted)} "
-        f"aborted, {history.cut_short} cut short"
+        f"of copiers ({team.starts} started, {team.stalls} stood still); transactions: {len(history.committed)} "
+        f"committed, {len(history.aborted)} aborted, {history.cut_short} cut short"
     )
     assert sorted(inputs) == list(range(count)), "the input itself is not what was written"
     view = {number: [Copied(key, int(n), name) for key, n, name in records] for number, records in copied.items()}
