@@ -1,4 +1,4 @@
-"""`@async_test`: a test that is a coroutine, on an event loop of its own; what the loop only logs fails the test."""
+"""`@async_test`: a test that is a coroutine, on a uvloop of its own; what the loop only logs fails the test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 import functools
 from collections.abc import Callable, Coroutine
 from typing import Any
+
+import uvloop
 
 
 def async_test(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -17,7 +19,7 @@ def async_test(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[.
             asyncio.get_running_loop().set_exception_handler(lambda loop, context: silent.append(context))
             await function(*args, **kwargs)
 
-        asyncio.run(main())
+        uvloop.run(main())
         assert not silent, f"the event loop reported: {silent}"
 
     return run

@@ -111,6 +111,7 @@ class Broker:
         from tidelog.broker.purgatory.purgatories import Purgatories
         from tidelog.broker.replication.replica_manager import ReplicaManager
 
+        self._refuse_other_loops()
         self._refuse_what_is_not_enforced()
         dirs = [Path(name) for name in self.config.log_dirs]
         self.log_manager = LogManager(
@@ -273,6 +274,17 @@ class Broker:
             callback(root, name, values)
 
     # -- steps of the start ------------------------------------------------------------------------------------------
+
+    def _refuse_other_loops(self) -> None:
+        """Connections are compiled classes: uvloop asks what they can do, asyncio which class they inherit from."""
+        import uvloop
+
+        loop = asyncio.get_running_loop()
+        if not isinstance(loop, uvloop.Loop):
+            raise UsageError(
+                f"A broker runs on uvloop only, and this event loop is {type(loop).__qualname__}: "
+                "start it by uvloop.run(main()), not asyncio.run(main())"
+            )
 
     def _refuse_what_is_not_enforced(self) -> None:
         """A broker that was told to be secure, and is not, would be worse than none."""

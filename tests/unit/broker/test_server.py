@@ -11,13 +11,22 @@ import pytest
 from support.loop import async_test
 from tidelog.broker.logging_setup import check_level, level_name, loggers, set_level
 from tidelog.broker.server import Broker
-from tidelog.common.errors import KafkaError, StorageError, TidelogError
+from tidelog.common.errors import KafkaError, StorageError, TidelogError, UsageError
 
 QUIET = {"listeners": "PLAINTEXT://127.0.0.1:0"}
 
 
 def values(tmp_path, **more):
     return {**QUIET, "log.dirs": str(tmp_path), **{name.replace("_", "."): value for name, value in more.items()}}
+
+
+def test_a_loop_that_cannot_carry_connections_is_refused(tmp_path):
+    async def main() -> None:
+        with pytest.raises(UsageError, match=r"uvloop\.run\(main\(\)\), not asyncio\.run"):
+            await Broker(values(tmp_path / "data")).start()
+        assert not (tmp_path / "data").exists()
+
+    asyncio.run(main())
 
 
 @async_test
