@@ -22,7 +22,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy, memmove
 
 from tidelog.common.errors import ProtocolError
-from tidelog.net._outgoing cimport BROKEN, COLD, DRAINED, STALLED, YIELDED, Outgoing
+from tidelog.net._outgoing cimport ASIDE, BROKEN, COLD, DRAINED, STALLED, YIELDED, Outgoing
 from tidelog.net._outgoing import warm
 from tidelog.net._receive cimport ReceiveBuffers
 from tidelog.net.tuning import tune
@@ -92,7 +92,7 @@ cdef class ServerConnection:
         self.peer = f"{name[0]}:{name[1]}" if isinstance(name, tuple) else "local"
         if transport.get_extra_info("ssl_object") is None and sock is not None:
             self.fd = sock.fileno()
-            self.outgoing = Outgoing(self.fd)
+            self.outgoing = Outgoing(self.fd, self, self.listener.senders)
             tune(sock)
         self.listener.on_made(self)
 
@@ -363,11 +363,12 @@ cdef class ServerConnection:
                 if self.writer_fd < 0:
                     self.writer_fd = os.dup(self.fd)
                 self.loop.add_writer(self.writer_fd, self._writable)
-        elif outcome == COLD:
+        elif outcome == COLD or outcome == ASIDE:
             if self.writer_fd >= 0 and self.armed:
                 self.loop.remove_writer(self.writer_fd)
             self.armed = True
-            self.listener.in_thread(self._warm_head(), self._warmed)
+            if outcome == COLD:
+                self.listener.in_thread(self._warm_head(), self._warmed)
         else:
             self.closing = True
             self.transport.abort()
@@ -390,11 +391,25 @@ cdef class ServerConnection:
         self.armed = False
         self._writable()
 
+    def sent_aside(self, Py_ssize_t moved, bint broken):
+        """A thread has sent so much of the slice at the head of the queue."""
+        if self.closing:
+            return
+        self.armed = False
+        self.outgoing.moved(moved)
+        if broken:
+            self._pumped(BROKEN)
+        elif self.outgoing.items is None:
+            self._disarm()
+            self.resume()
+        else:
+            self._writable()
+
     def _writable(self):
         if self.closing or self.outgoing.items is None:
             return
         cdef int outcome = self.outgoing.pump()
-        if outcome == DRAINED or outcome == COLD or outcome == BROKEN or not self.armed:
+        if not self.armed or (outcome != STALLED and outcome != YIELDED):
             self._pumped(outcome)
         if not self.blocked():
             self.resume()

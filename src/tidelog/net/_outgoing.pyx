@@ -5,7 +5,8 @@ and pumped when it is writable again. File slices (anything with `fileno()`, `po
 sendfile and are released when their last byte is with the kernel, or when the connection is lost.
 
 A slice whose next bytes are not in the page cache is not sent: `pump` answers COLD, and the connection brings the range
-in on a thread, so that one reader of old data does not stall the others.
+in on a thread, so that one reader of old data does not stall the others. Nor does one reader of much: a turn of the loop
+moves at most TURN, and while others wait for theirs a large slice may go to a thread (ASIDE, see `_senders`).
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -45,8 +46,10 @@ def resident(int file, int64_t position, size_t size):
 
 
 cdef class Outgoing:
-    def __cinit__(self, int fd):
+    def __cinit__(self, int fd, connection, Senders senders):
         self.fd = fd
+        self.connection = connection
+        self.senders = senders
         self.items = None
         self.head = 0
         self.sent = 0
@@ -82,8 +85,11 @@ cdef class Outgoing:
         cdef Py_ssize_t turn = TURN
         cdef int moved
         cdef object item
+        self._wait(False)
         while self.items is not None:
             item = self.items[self.head]
+            if self.senders.waiting and self._goes_aside(item):
+                return ASIDE
             moved = self._send_memory() if PyObject_CheckBuffer(item) else self._send_slice(item)
             if moved == -1:
                 return BROKEN
@@ -91,8 +97,30 @@ cdef class Outgoing:
                 return COLD if self.probed is not None else STALLED
             turn -= moved
             if turn <= 0 and self.items is not None:
+                self._wait(True)
                 return YIELDED
         return DRAINED
+
+    cdef void _wait(self, bint waiting):
+        """Whether this connection could send on, but waits for its next turn."""
+        self.senders.waiting += <int>waiting - <int>self.waiting
+        self.waiting = waiting
+
+    cdef bint _goes_aside(self, object item) except -1:
+        """Others wait: give what is left of a large slice to a thread, if one is idle."""
+        cdef Py_ssize_t left
+        if PyObject_CheckBuffer(item):
+            return False
+        left = <Py_ssize_t>item.size - self.sent
+        if left <= CHUNK:
+            return False
+        return self.senders.take(self.connection, item, self.fd, <int64_t>item.position + self.sent, left)
+
+    cdef void moved(self, Py_ssize_t size):
+        """A thread has sent so much of the slice at the head."""
+        self.sent += size
+        if self.sent == <Py_ssize_t>self.items[self.head].size:
+            self._drop_head()
 
     cdef int _send_memory(self) except -2:
         """One sendmsg of the bytes at the head; bytes moved, 0 when the socket is full, -1 when it is broken."""
@@ -174,6 +202,8 @@ cdef class Outgoing:
         self.items = None
         self.head = self.sent = self.queued = 0
         self.probed = None
+        self._wait(False)
+        self.connection = None
         if items is not None:
             for item in items[head:]:
                 if not PyObject_CheckBuffer(item):

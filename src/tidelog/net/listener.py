@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 
 from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
+from tidelog.net._senders import Senders
 from tidelog.net.connection_table import FOREVER, ConnectionTable
 
 logger = logging.getLogger("tidelog.net")
@@ -24,10 +25,17 @@ class Listener:
     """One listening address and the connections that came in by it."""
 
     def __init__(
-        self, name: str, table: ConnectionTable, sink: FrameSink, buffers: ReceiveBuffers, executor: Executor
+        self,
+        name: str,
+        table: ConnectionTable,
+        sink: FrameSink,
+        buffers: ReceiveBuffers,
+        senders: Senders,
+        executor: Executor,
     ) -> None:
         self.name = name
         self.table = table
+        self.senders = senders
         self._sink = sink
         self._buffers = buffers
         self._executor = executor

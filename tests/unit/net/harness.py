@@ -13,6 +13,7 @@ from typing import Any
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
+from tidelog.net._senders import Senders
 from tidelog.net.connection_table import ConnectionTable, NetworkLimits
 from tidelog.net.listener import Listener
 
@@ -77,7 +78,8 @@ async def many_listening(sink: FrameSink, names: list[str], clock: Clock = SYSTE
     """Several listeners of one broker; yields them and their addresses."""
     table = ConnectionTable(NetworkLimits(**limits), clock)
     with ThreadPoolExecutor(1) as executor:
-        listeners = [Listener(name, table, sink, ReceiveBuffers(), executor) for name in names]
+        senders = Senders(asyncio.get_running_loop(), 1)
+        listeners = [Listener(name, table, sink, ReceiveBuffers(), senders, executor) for name in names]
         addresses = [await listener.start("127.0.0.1", 0) for listener in listeners]
         try:
             yield listeners, addresses
@@ -87,6 +89,7 @@ async def many_listening(sink: FrameSink, names: list[str], clock: Clock = SYSTE
             for connection in list(table.connections):
                 connection.close()
             await until(lambda: not table.connections)
+            senders.stop()
 
 
 async def read_frame(reader: asyncio.StreamReader) -> bytes:

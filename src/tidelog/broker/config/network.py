@@ -42,7 +42,8 @@ NUM_NETWORK_THREADS = integer(
     3,
     at_least(1),
     update=CLUSTER_WIDE,
-    doc="Network threads of Apache Kafka; Tidelog has one event loop and keeps the number only to show it.",
+    doc="Threads that send: the event loop, and beside it, as far as there are cores, threads that send files when "
+    "several connections read much at once. Taken at the start of the broker.",
 )
 NUM_IO_THREADS = integer(
     "num.io.threads",

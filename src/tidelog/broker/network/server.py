@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
@@ -13,6 +14,7 @@ from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.workers import Workers
 from tidelog.common.config import Key
 from tidelog.net._receive import ReceiveBuffers
+from tidelog.net._senders import Senders
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
 from tidelog.net.listener import Listener
 
@@ -54,6 +56,11 @@ def _if_set(config: BrokerConfig, key: Key[int]) -> int:
     return config[key] if config.explicit(key) else -1
 
 
+def sending_threads(config: BrokerConfig) -> int:
+    """Threads that send files beside the loop: the loop is a network thread too, and needs a core."""
+    return max(1, min(config[keys.NUM_NETWORK_THREADS], os.cpu_count() or 1) - 1)
+
+
 def parse_overrides(text: str) -> dict[str, int]:
     """`host:count,host:count`."""
     pairs = (entry.rpartition(":") for entry in text.split(",") if entry.strip())
@@ -73,16 +80,20 @@ class SocketServer:
         )
         self._sweeper: asyncio.TimerHandle | None = None
         self.sink: RequestSink | None = None
+        self._senders: Senders | None = None
 
     async def start(self) -> list[tuple[Endpoint, str, int]]:
         """Open all listeners; returns the addresses that are really bound."""
         loop = asyncio.get_running_loop()
         self.sink = RequestSink(self.dispatcher, loop, self._broker.clock)
+        self._senders = Senders(loop, sending_threads(self._config))
         self._broker.replicas.on_change(self.sink.forget_lanes)
         self._config.on_change(self._on_config)
         bound: list[tuple[Endpoint, str, int]] = []
         for endpoint in self._config.listeners:
-            listener = Listener(endpoint.name, self.table, self.sink, self._buffers, self.workers.executor)
+            listener = Listener(
+                endpoint.name, self.table, self.sink, self._buffers, self._senders, self.workers.executor
+            )
             self._listeners.append(listener)
             host, port = await listener.start(endpoint.host, endpoint.port)
             bound.append((endpoint, host, port))
@@ -102,6 +113,8 @@ class SocketServer:
             if not self.table.connections:
                 break
             await asyncio.sleep(0.001)
+        if self._senders is not None:
+            self._senders.stop()
         self.workers.stop()
 
     def _hold(self, held: bool) -> None:
