@@ -100,7 +100,9 @@ class _Collector:
 
         broker, metrics = self._broker, self._broker.metrics
         served = Counter(metrics.requests)
-        served[ApiKey.PRODUCE] += broker.network.sink.hot_requests if broker.network.sink is not None else 0
+        if (sink := broker.network.sink) is not None:
+            served[ApiKey.PRODUCE] += sink.hot_requests
+            served[ApiKey.OFFSET_COMMIT] += sink.commits.taken if sink.commits is not None else 0
         for name, text, counts in (
             ("tidelog_requests", "Requests served.", served),
             ("tidelog_request_failures", "Requests that failed unexpectedly.", metrics.failures),

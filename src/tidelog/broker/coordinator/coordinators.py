@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.broker import config as keys
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.coordinator.config import GroupConfig, TransactionConfig
+from tidelog.broker.coordinator.group._commit_taker import CommitTaker
 from tidelog.broker.coordinator.group.machine import GroupMachine
 from tidelog.broker.coordinator.records import GROUP_CODEC, TRANSACTION_CODEC
 from tidelog.broker.coordinator.runtime import Runtime
@@ -98,6 +99,13 @@ class Coordinators:
             if partition.is_leader:
                 self._on_leadership(partition.tp, partition.leader_epoch)
         self._broker.metadata.on_change(self._on_topics)
+        if (sink := self._broker.network.sink) is not None:
+            sink.commits = CommitTaker(
+                self.group.runtime,
+                self._broker.metadata,
+                self._broker.clock,
+                self._group_config.offset_metadata_max_bytes,
+            )
         self._run(self._load_overrides())
         self._broker.on_entity_config(self._on_entity_config)
         config = self._broker.config

@@ -13,15 +13,12 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
+from tidelog.broker.coordinator._offset_record import encode_offset
 from tidelog.common.errors import CorruptRecordError, KafkaError, ProtocolError
 from tidelog.protocol.disk import CONSUMER_OFFSETS, TRANSACTION_STATE, InternalTopic, UnknownTypeError
-from tidelog.protocol.messages import OffsetCommitKey, OffsetCommitValue
+from tidelog.protocol.messages import OffsetCommitKey
 
 _INT16 = struct.Struct(">h")
-_INT32 = struct.Struct(">i")
-_INT64 = struct.Struct(">q")
-_OFFSET_KEY = struct.Struct(">hh")
-_OFFSET_VALUE = struct.Struct(">hqih")
 
 
 class CoordinatorRecord(NamedTuple):
@@ -42,7 +39,15 @@ class RecordCodec:
         """The key and value bytes of a record."""
         key, value = record
         if type(key) is OffsetCommitKey and value is not None and value.expire_timestamp == -1:
-            return _committed_offset(key, value)
+            return encode_offset(
+                key.group,
+                key.topic,
+                key.partition,
+                value.offset,
+                value.leader_epoch,
+                value.metadata,
+                value.commit_timestamp,
+            )
         key_bytes = self._prefix[type(key).__name__] + key.encode(0)
         if value is None:
             return key_bytes, None
@@ -60,14 +65,6 @@ class RecordCodec:
             return None
         except (ProtocolError, KafkaError) as error:
             raise CorruptRecordError(f"{self._topic.name}: {error}") from error
-
-
-def _committed_offset(key: OffsetCommitKey, value: OffsetCommitValue) -> tuple[bytes, bytes]:
-    """A committed offset in the version in which it is written. Most records are of this kind: it must be quick."""
-    group, topic, metadata = key.group.encode(), key.topic.encode(), value.metadata.encode()
-    head = _OFFSET_KEY.pack(1, len(group)) + group + _INT16.pack(len(topic)) + topic + _INT32.pack(key.partition)
-    body = _OFFSET_VALUE.pack(3, value.offset, value.leader_epoch, len(metadata)) + metadata
-    return head, body + _INT64.pack(value.commit_timestamp)
 
 
 def written_version(value: Any) -> int:

@@ -38,6 +38,10 @@ LOAD_SLICE_SECONDS = 0.004
 #: The largest batch that one tick's writes are gathered into; a single write may be larger, up to the topic's limit.
 GATHER_BYTES = 1 << 19
 
+#: What a record takes in a batch beside its key and its value, at most.
+RECORD_OVERHEAD = 24
+#: What a batch takes beside its records, at most.
+BATCH_OVERHEAD = 100
 #: A divisible result is written in pieces of so many records.
 DIVIDE_AT = 500
 
@@ -79,6 +83,9 @@ class _Parked(NamedTuple):
     sequence: int
     done: Callable[[KafkaError | None], None]
 
+
+Encoded = tuple[bytes, bytes | None]
+"""A record as its key and its value."""
 
 MachineFactory = Callable[[int, int, Timers], Any]
 """(partition, leader epoch, timers) -> machine."""
@@ -131,8 +138,9 @@ class Shard:
         self._scheduler = scheduler
         self._clock = clock
         self._on_failed = on_failed
-        self._batch: list[tuple[bytes, bytes | None]] = []
+        self._batch: list[Encoded] = []
         self._batch_bytes = 0
+        self._batch_room = 0
         self._flush_due = False
         self._written = 0  # appends handed to the writer, plus one while a batch is being gathered
         self._committed = 0
@@ -194,9 +202,27 @@ class Shard:
         try:
             self._apply(handler(self.machine), done)
         except KafkaError as error:
-            self._park(lambda failed, error=error: done(None, failed or error))  # type: ignore[misc]  # bound default
+            self.park(lambda failed, error=error: done(None, failed or error))  # type: ignore[misc]  # bound default
         finally:
             self._handling -= 1
+
+    def write_encoded(
+        self, records: Sequence[Encoded], size: int, replay: Callable[..., None], *arguments: object
+    ) -> int:
+        """A write that comes as bytes; `replay(*arguments)` does what they say.
+
+        Returns the number of the append that they are part of. Whoever is parked after this call is told when that is
+        committed, and so is who was parked for the same number before.
+        """
+        self._handling += 1
+        try:
+            if not self._reserve(size):
+                raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{size} bytes of coordinator records")
+            self._gather(records, size)
+            replay(*arguments)
+        finally:
+            self._handling -= 1
+        return self._written
 
     def read(self, handler: Callable[[Any], Any], done: Callable[[Any, KafkaError | None], None]) -> None:
         self.write(lambda machine: Result(response=handler(machine)), done)
@@ -227,7 +253,7 @@ class Shard:
                 failed = error or (result.response if isinstance(result.response, KafkaError) else None)
                 done(None if failed else result.response, failed)
 
-        self._park(committed)
+        self.park(committed)
 
     def _enqueue(self, result: Result) -> None:
         if result.divisible and len(result.records) > DIVIDE_AT:
@@ -236,24 +262,36 @@ class Shard:
                 self._enqueue(Result(part, replay=result.replay, producer=result.producer))
             return
         encoded = [self.codec.encode(record) for record in result.records]
-        size = sum(len(key) + len(value or b"") + 24 for key, value in encoded)
-        if size + 100 > self._writer.max_batch_bytes(self.tp):
+        size = sum(len(key) + len(value or b"") + RECORD_OVERHEAD for key, value in encoded)
+        if not self._reserve(size):
             if not result.replay:  # the machine has applied them already: memory is ahead of the log
                 self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{size} bytes of coordinator records")
         if result.producer is not None:
             self._append_now(self._build(encoded, result.producer), lambda: self._replay(result))
             return
-        if self._batch and self._batch_bytes + size > GATHER_BYTES:
+        self._gather(encoded, size)
+        self._replay(result)
+
+    def _reserve(self, size: int) -> bool:
+        """Make room in the batch of this tick, by an append of what is there; False if no batch may be so large."""
+        if self._batch:
+            if self._batch_bytes + size <= self._batch_room:
+                return True
             self._flush()
+        limit = self._writer.max_batch_bytes(self.tp) - BATCH_OVERHEAD
+        self._batch_room = min(GATHER_BYTES, limit)
+        return size <= limit
+
+    def _gather(self, records: Sequence[Encoded], size: int) -> None:
+        """Add what there is room for to the batch of this tick."""
         if not self._batch:
             self._written += 1
             if not self._flush_due:
                 self._flush_due = True
                 self._scheduler.call_soon(self._flush_tick)
-        self._batch += encoded
+        self._batch += records
         self._batch_bytes += size
-        self._replay(result)
 
     def _replay(self, result: Result) -> None:
         if result.replay:
@@ -279,7 +317,7 @@ class Shard:
             refused = error
         finally:
             self._handling -= 1
-        self._park(lambda error: done(None, error or refused))
+        self.park(lambda error: done(None, error or refused))
 
     def _append_now(self, batch: bytes, apply: Callable[[], None], transaction_version: int = 0) -> None:
         """Append what belongs to a transaction: the log itself may refuse it (a fenced producer), and then raises.
@@ -319,7 +357,7 @@ class Shard:
         batch = self._build(records)
         self._writer.append(self.tp, self.epoch, batch, lambda error: self._appended(sequence, error))
 
-    def _build(self, records: Sequence[tuple[bytes, bytes | None]], producer: tuple[int, int] | None = None) -> bytes:
+    def _build(self, records: Sequence[Encoded], producer: tuple[int, int] | None = None) -> bytes:
         producer_id, producer_epoch = producer or (-1, -1)
         builder = BatchBuilder(
             producer_id=producer_id, producer_epoch=producer_epoch, transactional=producer is not None
@@ -341,7 +379,8 @@ class Shard:
 
     # -- answers that wait -----------------------------------------------------------------------------------------
 
-    def _park(self, done: Callable[[KafkaError | None], None]) -> None:
+    def park(self, done: Callable[[KafkaError | None], None]) -> None:
+        """Call `done` once everything that is written by now is committed, or has failed."""
         if self.state is ShardState.CLOSED:
             done(KafkaError(ErrorCode.NOT_COORDINATOR))
         elif self._written <= self._committed and not self._parked:

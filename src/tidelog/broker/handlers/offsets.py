@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tidelog.broker.coordinator.group.commits import failed_commit
+from tidelog.broker.coordinator.group.commits import commit_error, failed_commit
 from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_COMMIT_VERSION
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
@@ -70,12 +70,7 @@ async def _commit(
         )
         return response
     except KafkaError as error:
-        return failed_commit(topics, _commit_error(error.code))
-
-
-def _commit_error(code: ErrorCode) -> ErrorCode:
-    too_large = code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
-    return ErrorCode.INVALID_COMMIT_OFFSET_SIZE if too_large else code
+        return failed_commit(topics, commit_error(error.code))
 
 
 def _known_topics(
@@ -176,7 +171,7 @@ def _transaction_commit_error(code: ErrorCode, version: int) -> ErrorCode:
         return ErrorCode.INVALID_TXN_STATE
     if version < 3 and code in (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID):
         return ErrorCode.INVALID_TXN_STATE  # before KIP-447 there was no group in this request
-    return _commit_error(code)
+    return commit_error(code)
 
 
 def _failed_transaction_commit(topics: list[Any], code: ErrorCode) -> TxnOffsetCommitResponse:

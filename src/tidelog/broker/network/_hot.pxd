@@ -5,6 +5,12 @@ from tidelog.net._connection cimport FrameSink, ServerConnection
 from tidelog.records._batches cimport BatchRun
 
 
+cdef class Taker:
+    cdef readonly Py_ssize_t taken
+
+    cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1
+
+
 cdef class Lane:
     cdef readonly object partition
     cdef readonly bint open
@@ -58,6 +64,7 @@ cdef class RequestSink(FrameSink):
     cdef bint scheduled
     cdef bint flushing
     cdef public bint hot
+    cdef public Taker commits
     cdef readonly Py_ssize_t hot_requests
     cdef readonly Py_ssize_t groups_made
 

@@ -2,6 +2,9 @@ from typing import Any, Protocol
 
 from tidelog.net._connection import FrameSink, ServerConnection
 
+class Taker:
+    taken: int
+
 class Lane:
     partition: Any
     open: bool
@@ -28,6 +31,7 @@ class LongWay(Protocol):
 
 class RequestSink(FrameSink):
     hot: bool
+    commits: Taker | None
     hot_requests: int
     groups_made: int
     def __init__(self, dispatcher: LongWay, loop: Any, clock: Any, *, hot: bool = True) -> None: ...

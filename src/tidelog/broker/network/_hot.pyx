@@ -5,7 +5,8 @@ this broker leads, nothing unusual asked for. They are parsed here without makin
 of all connections that were readable in one turn of the event loop are gathered by partition, checked, and appended with one
 call per partition; then all answers are encoded into one buffer, and each connection gets its own in one send.
 
-    frame      one request: hot ones are noted, others go to the dispatcher (after the noted ones were dealt with)
+    frame      one request: hot ones are noted, others go on (after the noted ones were dealt with): offset commits to
+               their `Taker`, if there is one and it takes them, and the rest to the dispatcher
     flush      at the end of the loop's turn, or when the receive memory is wanted: check, append, answer
 
 A `Lane` says what is needed to know whether a partition's batches may take this path. Lanes are dropped whenever a partition
@@ -35,11 +36,20 @@ logger = logging.getLogger("tidelog.requests")
 
 cdef enum:
     PRODUCE = 0
+    OFFSET_COMMIT = 8
     FIRST_VERSION = 3           # before it, batches are of magic 0 or 1
     LAST_VERSION = 13
     FLEXIBLE = 9
     TOPIC_IDS = 13
     HEADER = 61
+
+
+cdef class Taker:
+    """Serves the common requests of one API from the bytes of their frames. `taken` counts them."""
+
+    cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
+        """Serve a request, which begins its connection's wait; 0 when it must go the long way."""
+        return 0
 
 
 cdef class Lane:
@@ -105,10 +115,11 @@ cdef class RequestSink(FrameSink):
 
     cdef int frame(self, ServerConnection connection, bytearray owner, unsigned char* base,
                    Py_ssize_t position, Py_ssize_t size) except -1:
-        cdef int16_t version
+        cdef int16_t version, key
         if size < 8:
             raise ProtocolError(f"a request of {size} bytes has no room for its header")
-        if load_i16(base + position) == PRODUCE and self.hot:
+        key = load_i16(base + position)
+        if key == PRODUCE and self.hot:
             version = load_i16(base + position + 2)
             if FIRST_VERSION <= version <= LAST_VERSION and self.take(connection, owner, base, position, size):
                 return 0
@@ -116,6 +127,9 @@ cdef class RequestSink(FrameSink):
             self.flush()
             if connection.closing:
                 return 0
+        if (key == OFFSET_COMMIT and self.hot and self.commits is not None
+                and self.commits.take(connection, base + position, size)):
+            return 0
         self.dispatcher.on_request(connection, PyByteArray_From(base + position, size))
         return 0
 

@@ -40,6 +40,11 @@ cdef inline int32_t read_i32(Cursor* c) noexcept nogil:
     return load_i32(at) if at != NULL else 0
 
 
+cdef inline int64_t read_i64(Cursor* c) noexcept nogil:
+    cdef uint8_t* at = skip(c, 8)
+    return load_i64(at) if at != NULL else 0
+
+
 cdef inline uint32_t read_unsigned(Cursor* c) noexcept nogil:
     """An unsigned varint of at most 32 bits."""
     cdef uint64_t value = 0

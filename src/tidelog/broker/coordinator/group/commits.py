@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from tidelog.broker.coordinator.config import GroupConfig
+from tidelog.broker.coordinator.group._committed import Committed
 from tidelog.broker.coordinator.group.classic_group import ClassicGroup
 from tidelog.broker.coordinator.group.classic_states import ClassicState
 from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
-from tidelog.broker.coordinator.group.offsets import Committed, OffsetStore, tombstone
+from tidelog.broker.coordinator.group.offsets import OffsetStore, tombstone
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Result
 from tidelog.common.clock import Clock
@@ -196,6 +197,12 @@ class Commits:
             if group.is_in(ClassicState.EMPTY) and group.protocol_type and group.state_since_ms is not None:
                 base = group.state_since_ms
         return now_ms - base >= self._config.offsets_retention_ms
+
+
+def commit_error(code: ErrorCode) -> ErrorCode:
+    """What a client is told when its commit failed with this."""
+    too_large = code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+    return ErrorCode.INVALID_COMMIT_OFFSET_SIZE if too_large else code
 
 
 def failed_commit(topics: Iterable[Any], error: ErrorCode) -> OffsetCommitResponse:

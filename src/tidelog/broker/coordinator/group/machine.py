@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from tidelog.broker.coordinator.config import GroupConfig
+from tidelog.broker.coordinator.group._committed import Committed
 from tidelog.broker.coordinator.group.admin import GroupAdmin
 from tidelog.broker.coordinator.group.classic_bridge import ClassicBridge
 from tidelog.broker.coordinator.group.classic_group import ClassicGroup
@@ -24,6 +25,7 @@ from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer_member import ConsumerMember
 from tidelog.broker.coordinator.group.heartbeat import ConsumerHeartbeat
 from tidelog.broker.coordinator.group.migration import Migration
+from tidelog.broker.coordinator.group.offsets import Partition
 from tidelog.broker.coordinator.group.session import ConsumerSessions
 from tidelog.broker.coordinator.group.state import Emitter, GroupState
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
@@ -77,6 +79,9 @@ class GroupMachine:
 
     def replay(self, record: CoordinatorRecord, producer_id: int = -1) -> None:
         self.state.replay(record, producer_id)
+
+    def replay_commits(self, group_id: str, entries: Iterable[tuple[Partition, Committed]]) -> None:
+        self.state.replay_commits(group_id, entries)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
         self.state.replay_marker(producer_id, producer_epoch, committed)
@@ -162,7 +167,7 @@ class GroupMachine:
     # -- offsets ---------------------------------------------------------------------------------------------------
 
     def commit(self, request: OffsetCommitRequest, version: int) -> Result:
-        self._check_commit(
+        self.check_commit(
             request.group_id,
             request.member_id,
             request.group_instance_id,
@@ -173,7 +178,7 @@ class GroupMachine:
         return self.commits.commit(request)
 
     def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> Result:
-        self._check_commit(
+        self.check_commit(
             request.group_id,
             request.member_id,
             request.group_instance_id,
@@ -184,17 +189,18 @@ class GroupMachine:
         )
         return self.commits.commit_in_transaction(request)
 
-    def _check_commit(
+    def check_commit(
         self,
         group_id: str,
         member_id: str,
         instance_id: str | None,
         generation: int,
-        topics: Iterable[Any],
+        topics: Iterable[Any] | None,
         *,
         version: int,
         transactional: bool = False,
     ) -> None:
+        """Raise unless this member may commit now. Without `topics`, only an epoch that is current is good enough."""
         group = self.state.groups.get(group_id)
         if group is None:
             if generation >= 0:
@@ -220,7 +226,7 @@ class GroupMachine:
             self._rebalance.keep_alive(group, group.members[member_id])
 
     def _check_consumer_commit(
-        self, group: ConsumerGroup, member_id: str, epoch: int, topics: Iterable[Any], version: int
+        self, group: ConsumerGroup, member_id: str, epoch: int, topics: Iterable[Any] | None, version: int
     ) -> None:
         """An epoch that has passed is good enough for partitions that the member has had since then (KIP-1251)."""
         if epoch < 0 and not group.members:
@@ -232,7 +238,9 @@ class GroupMachine:
             return
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION if member.uses_classic else ErrorCode.STALE_MEMBER_EPOCH)
 
-    def _had_all(self, member: ConsumerMember, epoch: int, topics: Iterable[Any]) -> bool:
+    def _had_all(self, member: ConsumerMember, epoch: int, topics: Iterable[Any] | None) -> bool:
+        if topics is None:
+            return False
         for topic in topics:
             known = self._view.topic(topic.name)
             if known is None or not all(

@@ -7,28 +7,17 @@ committed meanwhile), an abort drops it. `order` numbers replayed records, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
 
+from tidelog.broker.coordinator.group._committed import Committed
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.protocol.messages import OffsetCommitKey, OffsetCommitValue
 
 Partition = tuple[str, int]
 
 
-class Committed(NamedTuple):
-    """One committed offset. `order` is its place among the records of the shard."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_timestamp: int
-    expire_timestamp: int
-    order: int = 0
-
-
 class OffsetStore:
-    """Changed by `replay` and `end_transaction` only."""
+    """Changed by `replay` (of which `commit` is a part) and `end_transaction` only."""
 
     def __init__(self) -> None:
         self.committed: dict[str, dict[Partition, Committed]] = {}
@@ -39,24 +28,29 @@ class OffsetStore:
     # -- replay ----------------------------------------------------------------------------------------------------
 
     def replay(self, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int) -> None:
-        self._order += 1
         partition = (key.topic, key.partition)
         if value is None:
+            self._order += 1
             self._remove(key.group, partition)
             return
         entry = Committed(
-            value.offset,
-            value.leader_epoch,
-            value.metadata,
-            value.commit_timestamp,
-            value.expire_timestamp,
-            self._order,
+            value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, value.expire_timestamp
         )
         if producer_id == -1:
-            self.committed.setdefault(key.group, {})[partition] = entry
+            self.commit(key.group, ((partition, entry),))
         else:
+            entry.order = self._order = self._order + 1
             self.pending.setdefault(producer_id, {}).setdefault(key.group, {})[partition] = entry
             self._open.setdefault(key.group, {}).setdefault(partition, set()).add(producer_id)
+
+    def commit(self, group: str, entries: Iterable[tuple[Partition, Committed]]) -> None:
+        """Replay offsets that belong to no transaction."""
+        offsets = self.committed.get(group)
+        if offsets is None:
+            offsets = self.committed[group] = {}
+        for partition, entry in entries:
+            entry.order = self._order = self._order + 1
+            offsets[partition] = entry
 
     def _remove(self, group: str, partition: Partition) -> None:
         offsets = self.committed.get(group)
@@ -129,7 +123,7 @@ class OffsetStore:
 
     def durable_view(self) -> object:
         def plain(offsets: dict[Partition, Committed]) -> dict[Partition, tuple[object, ...]]:
-            return {partition: tuple(entry[:5]) for partition, entry in sorted(offsets.items())}
+            return {partition: entry.durable() for partition, entry in sorted(offsets.items())}
 
         return (
             {group: plain(offsets) for group, offsets in sorted(self.committed.items())},

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tidelog.broker.coordinator.group._committed import Committed
 from tidelog.broker.coordinator.group.classic_group import ClassicGroup
 from tidelog.broker.coordinator.group.classic_states import ClassicState
 from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup, ResolvedRegex
 from tidelog.broker.coordinator.group.consumer_member import ConsumerMember, assignment_of
-from tidelog.broker.coordinator.group.offsets import OffsetStore
+from tidelog.broker.coordinator.group.offsets import OffsetStore, Partition
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.common.clock import Clock
@@ -73,12 +74,22 @@ class GroupState:
         name = type(key).__name__
         if name == "OffsetCommitKey":
             self.offsets.replay(key, value, producer_id)
-            if value is not None and key.group not in self.groups:
-                self.groups[key.group] = ClassicGroup(key.group, self._clock.time_ms())
+            if value is not None:
+                self._house(key.group)
         elif name == "LegacyOffsetCommitKey":
             self.replay(_modern_commit(key, value), producer_id)
         else:
             self._replayers[name](key, value)
+
+    def replay_commits(self, group_id: str, entries: Iterable[tuple[Partition, Committed]]) -> None:
+        """The same for the offsets of one commit that was written as bytes, outside of transactions."""
+        self.offsets.commit(group_id, entries)
+        self._house(group_id)
+
+    def _house(self, group_id: str) -> None:
+        """Offsets need a group; one that only has offsets is a classic group without members."""
+        if group_id not in self.groups:
+            self.groups[group_id] = ClassicGroup(group_id, self._clock.time_ms())
 
     def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
         self.offsets.end_transaction(producer_id, committed)
