@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from support.logs import LogBench, batch, fill, records_of, run_of, small_config
+from support.managed_logs import append, end_transaction
 from tidelog.common.types import TopicPartition
 from tidelog.log.manager import LogManager
-from tidelog.log.names import log_name
+from tidelog.log.names import CLEANED, DELETED, SWAP, log_name
 
 
 def manager_over(*dirs: Path) -> LogManager:
@@ -39,6 +41,20 @@ def test_file_names_are_the_base_offset_in_twenty_digits(tmp_path: Path) -> None
     for base in bases:
         for kind in ("log", "index", "timeindex"):
             assert f"{base:020d}.{kind}" in bench.names()
+    log.close()
+
+
+def test_what_else_may_lie_beside_a_segment(tmp_path: Path) -> None:
+    """000 文件目录结构: also .txnindex, .snapshot and leader-epoch-checkpoint; .deleted, .cleaned, .swap in passing."""
+    assert (DELETED, CLEANED, SWAP) == (".deleted", ".cleaned", ".swap")
+    bench = LogBench(tmp_path)
+    log = bench.open()
+    append(log, [(b"k", b"v")], producer_id=1, sequence=0, transactional=True)
+    end_transaction(log, 1, committed=False)
+    log.roll()
+    log.flush()
+    beside = {"00000000000000000000.txnindex", "00000000000000000002.snapshot", "leader-epoch-checkpoint"}
+    assert beside <= set(bench.names())
     log.close()
 
 
@@ -86,6 +102,19 @@ def test_a_new_partition_goes_to_the_root_with_the_fewest(tmp_path: Path) -> Non
     counts = sorted(sum(path.is_dir() for path in root.iterdir()) for root in (first, second))
     assert counts == [3, 4]
     manager.shutdown()
+
+
+def test_base_offsets_rise_from_segment_to_segment(tmp_path: Path) -> None:
+    """003 3.2: a new segment's base offset is above every offset before it, and is its first message's offset."""
+    log = LogBench(tmp_path).open()
+    fill(log, 60)
+    offsets = iter(record.offset for record in records_of(log))
+    for segment, following in pairwise(log.segments):
+        held = [next(offsets) for _ in range(segment.base_offset, following.base_offset)]
+        assert held[0] == segment.base_offset
+        assert held == sorted(held)
+        assert held[-1] < following.base_offset
+    log.close()
 
 
 def test_offsets_900_to_902(tmp_path: Path) -> None:

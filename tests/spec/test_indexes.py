@@ -92,6 +92,35 @@ def test_a_timestamp_look_up_in_a_real_log(tmp_path: Path) -> None:
     log.close()
 
 
+def test_the_newest_time_of_a_segment_is_its_last_time_entry_or_the_files_own(tmp_path: Path) -> None:
+    """000 时间戳索引, step 1: the last entry's timestamp if it is above 0, else when the file was last modified."""
+    bench = LogBench(tmp_path)
+    log = bench.open()
+    fill(log, 10)
+    log.roll()
+    stamped = log.segments[0]
+    assert stamped.largest_timestamp == stamped.time_index.last_entry[0] == START_MS + 29
+    log.append_as_leader(run_of(batch([b"v"], timestamp=-1)), 0)
+    log.roll()
+    unstamped = log.segments[-2]
+    bench.fs.set_mtime(unstamped.data.path, START_MS + 777_000)
+    assert unstamped.largest_timestamp == START_MS + 777_000
+    log.close()
+
+
+def test_every_look_up_agrees_with_a_search_from_the_front(tmp_path: Path) -> None:
+    """000 日志索引: offsets and times in an index rise; binary search gives the largest entry that is not above."""
+    entries = [(3, 0), (7, 120), (8, 260), (15, 300), (40, 900)]
+    offsets = offset_index(tmp_path, 0, entries)
+    times = time_index(tmp_path, 0, [(1000 + 10 * position, relative) for relative, position in entries])
+    for target in range(45):
+        expected = [entry for entry in entries if entry[0] <= target]
+        assert offsets.lookup(target) == (expected[-1] if expected else (0, 0))
+    for target in range(990, 10_100, 7):
+        found = [relative for relative, position in entries if 1000 + 10 * position <= target]
+        assert times.lookup(target)[1] == (found[-1] if found else 0)
+
+
 def test_entries_are_8_and_12_bytes(tmp_path: Path) -> None:
     """000 偏移量索引 and 时间戳索引: (relative offset 4 B, position 4 B); (timestamp 8 B, relative offset 4 B)."""
     offsets = offset_index(tmp_path, 251, [(6, 0), (14, 459)])
@@ -172,6 +201,26 @@ def test_index_files_are_preallocated_and_trimmed_on_roll(tmp_path: Path) -> Non
         assert sizes[f"{segment.base_offset:020d}.index"] == 8 * segment.offset_index.entries
         assert sizes[f"{segment.base_offset:020d}.timeindex"] == 12 * segment.time_index.entries
     log.close()
+
+
+def test_indexes_of_closed_segments_are_not_written_any_more(tmp_path: Path) -> None:
+    """000 日志索引: only the active segment's indexes still grow; those of the others are fixed."""
+    bench = LogBench(tmp_path)
+    log = bench.open()
+    fill(log, 60)
+    closed = {f"{segment.base_offset:020d}" for segment in log.segments[:-1]}
+    files = [path for path in bench.dir.glob("*index") if path.stem in closed]
+    before = [path.read_bytes() for path in files]
+    fill(log, 60)
+    assert len(files) == 2 * len(closed) > 4
+    assert [path.read_bytes() for path in files] == before
+    log.close()
+
+
+def test_indexes_are_mapped_into_memory(tmp_path: Path) -> None:
+    """000 日志索引, 004 日志索引: index files are mapped (MappedByteBuffer), so that a look-up reads memory."""
+    index = offset_index(tmp_path, 0, [(6, 0), (14, 459)])
+    assert str(index.path) in Path("/proc/self/maps").read_text()
 
 
 # --- when a segment is cut (000 日志索引, the four conditions) ------------------------------------------------------
