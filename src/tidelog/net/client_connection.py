@@ -2,8 +2,7 @@
 
 A broker answers the requests of one connection in their order, so the pending requests form a queue and the
 correlation id is only a check. Small answers are cut out of one receive buffer; the body of a large one (a Fetch) is
-received straight into a buffer of its own, so its bytes are copied once, by the kernel. Such buffers are used again as
-soon as nobody holds a view of them: memory that was touched before is several times faster than fresh pages.
+received straight into a buffer of its own (`net.large_buffers`), so its bytes are copied once, by the kernel.
 
 A `dedicated` connection belongs to a loop that serves nobody else (the blocking clients'): once a large answer has
 begun, it is received to its end there and then, without a turn of the loop per read. That doubles the rate on a fast
@@ -18,13 +17,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import sys
 from collections import deque
 from typing import cast
 
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.net.gulp import Gulp
+from tidelog.net.large_buffers import LargeBuffers
 from tidelog.net.tuning import tune
 
 _RECEIVE_BYTES = 64 * 1024
@@ -40,10 +39,6 @@ _PATIENCE = 0.1
 _GULP = 1 << 19
 #: Answers from this size on say something about the speed.
 _TELLING = 1 << 20
-_KEPT = 4
-_LARGEST_KEPT = 64 << 20
-#: References to a kept buffer that has no views: the list's, the loop variable's and getrefcount's own.
-_UNUSED = 3
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -63,7 +58,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._filled = 0
         self._large: memoryview | None = None
         self._large_filled = 0
-        self._pool: list[bytearray] = []
+        self._buffers = LargeBuffers()
         self._gulp = Gulp()
 
     @property
@@ -198,21 +193,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._filled = rest
 
     def _start_large(self, size: int, position: int) -> None:
-        large = memoryview(self._free_buffer(size))[:size]
+        large = self._buffers.take(size)
         have = self._filled - position
         large[:have] = self._view[position : self._filled]
         self._large, self._large_filled = large, have
-
-    def _free_buffer(self, size: int) -> bytearray:
-        """A buffer of at least that size that nobody looks at: a kept one if there is, else a new one."""
-        for buffer in self._pool:
-            if size <= len(buffer) <= 8 * size and sys.getrefcount(buffer) == _UNUSED:
-                return buffer
-        buffer = bytearray(size + (size >> 3))
-        if len(buffer) <= _LARGEST_KEPT:
-            self._pool = [kept for kept in self._pool if sys.getrefcount(kept) != _UNUSED][: _KEPT - 1]
-            self._pool.append(buffer)
-        return buffer
 
     def _resolve(self, frame: Frame) -> None:
         if not self._pending:

@@ -267,6 +267,27 @@ def test_corrupt_records_are_noticed() -> None:
     run(scenario)
 
 
+def test_corrupt_records_are_not_passed_over() -> None:
+    """The next fetch is under way when the checksum turns out to be wrong: what it brings is not for the caller."""
+
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("abc"))
+        size = len(broker.logs[0])
+        await send(cluster, value=column("def"))
+        broker.logs[0][size - 2] ^= 1
+        fetcher = Fetcher(cluster, {TP(TOPIC, 0): FetchRange(0, 2)})
+        for _ in range(2):
+            with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+                await fetcher.poll(60)
+            assert fetcher.ranges[TP(TOPIC, 0)].position == 0
+        broker.logs[0][size - 2] ^= 1
+        (piece,) = await fetcher.poll(60)
+        assert (piece.start, piece.next_offset) == (0, 2)
+        await fetcher.close()
+
+    run(scenario, fetch_max_wait_ms="20")
+
+
 def test_retries_end_with_the_last_error() -> None:
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
         broker.fail[ApiKey.INIT_PRODUCER_ID] = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 100_000

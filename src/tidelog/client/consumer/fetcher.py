@@ -1,8 +1,8 @@
 """The fetch engine: keeps one fetch on its way to each leader and hands out what comes back, as whole batches.
 
 Each partition has a position and, perhaps, an end. When an answer arrives, the batch headers are scanned for where each
-partition goes on, the next fetch is sent at once, and only then are the records handed out: while the caller decodes
-them, the broker prepares the next ones and the kernel receives them. Nothing here touches a single record.
+partition goes on, the next fetch is sent at once, and only then are the checksums checked and the records handed out:
+meanwhile the broker prepares the next ones and the kernel receives them. Nothing here touches a single record.
 
 A leader that moved, or cannot be reached, is looked up anew, with back-off. An offset that the log does not hold is
 the caller's decision: `OffsetOutOfRangeError` names the partition, and `seek` moves on.
@@ -117,6 +117,8 @@ class Fetcher:
                 fetched += self._take(node_id, self._in_flight.pop(node_id))
             if fetched:
                 await self._send()
+                fetched = [piece for piece in fetched if self._is_sound(piece)]
+            if fetched:
                 return fetched
             if self._problem is not None:
                 raise self._taken_problem()
@@ -245,7 +247,7 @@ class Fetcher:
         part.failures = 0
         if not data.records:
             return []
-        last_offset = self._scan(data.records)
+        last_offset = _scan(data.records)
         if last_offset is None:
             return []
         start, part.position = part.position, max(part.position, last_offset + 1)
@@ -256,22 +258,17 @@ class Fetcher:
             )
         ]
 
-    def _scan(self, records: memoryview) -> int | None:
-        """Check whole batches; the last offset of the last one.
-
-        The run is released whatever happens: before Python 3.12.8 the garbage collector crashes on a memoryview that is
-        part of a cycle (as exceptions often are) while somebody else holds its buffer.
-        """
-        run = BatchRun(records)
+    def _is_sound(self, piece: Fetched) -> bool:
+        """Check the checksums, while the broker is busy with the next fetch already. Those of a broken piece stay our
+        problem: its partition goes back to where it was, and what comes of the next fetch is dropped."""
         try:
-            run.scan()
-            if not len(run):
-                return None
             if self._check_crcs:
-                run.check(crc=True, records=False)
-            return int(run.header(len(run) - 1).last_offset)
-        finally:
-            run.release()
+                _scan(piece.records, check=True)
+        except KafkaError as error:
+            self.ranges[piece.topic_partition].position = piece.start
+            self._problem = self._problem or error
+            return False
+        return True
 
     def _leads(self, node_id: int, tp: TopicPartition) -> bool:
         topic = self._cluster.metadata.topics.get(tp.topic)
@@ -297,3 +294,21 @@ class Fetcher:
         now = self._cluster.clock.monotonic()
         waits = [part.blocked_until - now for part in self.ranges.values() if not part.done]
         return max(min(waits, default=0.0), 0.001)
+
+
+def _scan(records: memoryview, *, check: bool = False) -> int | None:
+    """The last offset of the last whole batch; the checksums of all of them if asked for.
+
+    The run is released whatever happens: before Python 3.12.8 the garbage collector crashes on a memoryview that is
+    part of a cycle (as exceptions often are) while somebody else holds its buffer.
+    """
+    run = BatchRun(records)
+    try:
+        run.scan()
+        if not len(run):
+            return None
+        if check:
+            run.check(crc=True, records=False)
+        return int(run.header(len(run) - 1).last_offset)
+    finally:
+        run.release()
