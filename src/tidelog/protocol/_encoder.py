@@ -21,14 +21,17 @@ Encoder = Callable[[Any, bytearray], None]
 class Spliced(bytearray):
     """Output with holes: what is no buffer (a slice of a file, say) is kept aside with the place where it belongs."""
 
-    __slots__ = ("splices",)
+    splices: list[tuple[int, Any]] | None = None
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.splices: list[tuple[int, Any]] = []
+    def splice(self, piece: Any) -> None:
+        if self.splices is None:
+            self.splices = []
+        self.splices.append((len(self), piece))
 
     def parts(self) -> list[Any]:
         """The bytes and the spliced objects, in order."""
+        if self.splices is None:
+            return [self]
         parts: list[Any] = []
         start = 0
         for position, piece in self.splices:
@@ -52,7 +55,7 @@ def put_records(w: bytearray, records: Any) -> None:
     if isinstance(records, bytes | bytearray | memoryview):
         w += records
     elif isinstance(w, Spliced):
-        w.splices.append((len(w), records))
+        w.splice(records)
     else:
         raise ProtocolError(f"{type(records).__name__} can only be encoded in parts (encode_parts)")
 

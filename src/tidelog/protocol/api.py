@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol._catalog import APIS
 
 if TYPE_CHECKING:
@@ -138,6 +140,10 @@ _BY_NUMBER: Mapping[int, ApiSpec] = MappingProxyType({int(key): spec for key, sp
 _BY_REQUEST: Mapping[str, ApiSpec] = MappingProxyType({spec.request: spec for spec in API.values()})
 
 
+#: Every request asks these questions: so many answers are kept.
+KNOWN = 512
+
+
 def api_spec(key: int) -> ApiSpec:
     """The row of a key that came from the wire; UNSUPPORTED_VERSION for keys that Kafka does not have."""
     spec = _BY_NUMBER.get(key)
@@ -146,6 +152,7 @@ def api_spec(key: int) -> ApiSpec:
     return spec
 
 
+@lru_cache(maxsize=KNOWN)
 def request_header_version(key: int, version: int) -> int:
     """0: no client id (ControlledShutdown 0 only), 1: with client id, 2: with tagged fields."""
     if key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
@@ -153,15 +160,18 @@ def request_header_version(key: int, version: int) -> int:
     return 2 if api_spec(key).is_flexible(version) else 1
 
 
+@lru_cache(maxsize=KNOWN)
 def response_header_version(key: int, version: int) -> int:
     """0: correlation id only, 1: with tagged fields. ApiVersions stays at 0, so that any client can read it."""
     return 1 if key != ApiKey.API_VERSIONS and api_spec(key).is_flexible(version) else 0
 
 
+@lru_cache(maxsize=KNOWN)
 def request_class(key: int) -> type[Message]:
     return _message(api_spec(key).request)
 
 
+@lru_cache(maxsize=KNOWN)
 def response_class(key: int) -> type[Message]:
     return _message(api_spec(key).response)
 

@@ -10,9 +10,10 @@ it is reading. Tags of a header are skipped: nothing defines any.
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.common.errors import ErrorCode, ProtocolError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.varint import VarintError, decode_unsigned
 from tidelog.protocol.api import ApiKey, request_header_version, response_class, response_header_version
 from tidelog.protocol.message import Buffer, Message
@@ -93,9 +94,7 @@ def encode_request_parts(
     key: int, version: int, correlation_id: int, client_id: str | None, message: Message
 ) -> list[Buffer]:
     """Like `encode_request`, as buffers to be written one after the other; `Apart` records are not copied."""
-    parts = message.encode_parts(version, bytes(_request_head(key, version, correlation_id, client_id)))
-    size = sum(len(part) for part in parts) - 4
-    parts[0] = _CORRELATION.pack(size) + parts[0][4:]
+    parts = _measured(message.encode_parts(version, bytes(_request_head(key, version, correlation_id, client_id))))
     return [part.data if isinstance(part, Apart) else part for part in parts]
 
 
@@ -122,9 +121,16 @@ def encode_response(key: int, version: int, correlation_id: int, message: Messag
 
 def encode_response_parts(key: int, version: int, correlation_id: int, message: Message) -> list[Any]:
     """Like `encode_response`, with `records` that are no buffers (slices of files) as parts of their own."""
-    parts = message.encode_parts(version, _response_head(key, version, correlation_id))
-    size = sum(len(part) for part in parts) - 4
-    parts[0] = _CORRELATION.pack(size) + parts[0][4:]
+    return _measured(message.encode_parts(version, _response_head(key, version, correlation_id)))
+
+
+def _measured(parts: list[Any]) -> list[Any]:
+    """The frame in parts, with its length in the first four bytes."""
+    size, first = sum(map(len, parts)) - 4, parts[0]
+    if isinstance(first, bytearray):
+        _CORRELATION.pack_into(first, 0, size)
+    else:
+        parts[0] = _CORRELATION.pack(size) + first[4:]
     return parts
 
 

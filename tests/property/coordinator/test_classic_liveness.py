@@ -137,7 +137,7 @@ class ClassicGroups(RuleBasedStateMachine):
         if group is None:
             return
         waiting = [member for member in group.members.values() if member.awaiting_join is not None]
-        assert group._awaiting_join == len(waiting)
+        assert group.awaiting_join == len(waiting)
         assert set(group.static.values()) <= set(group.members)
         assert group.leader is None or group.leader in group.members
         if group.is_in(ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):

@@ -13,17 +13,18 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from tidelog.broker.handlers import handler_for, load
+from tidelog.broker.handlers import HandlerFunction, handler_for, load
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.failure import failed
 from tidelog.broker.network._fetch import FetchAsk
 from tidelog.broker.network._hot import Lane
 from tidelog.broker.network.driver import Driver
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.net._connection import ServerConnection
 from tidelog.protocol.api import ApiKey, request_class
@@ -49,10 +50,37 @@ DRIVEN = frozenset(
 )
 
 
+class Route(NamedTuple):
+    """How the requests of one API are served: found once, used for each."""
+
+    name: str
+    versions: range
+    decode: Callable[[memoryview, int, int], Any]
+    handle: HandlerFunction
+    driven: bool
+    negotiates: bool
+    """ApiVersions: whoever asks in a version that we do not know is told which ones we do."""
+
+    @classmethod
+    def of(cls, key: int) -> Route:
+        row = handler_for(key)
+        if row is None:
+            raise ProtocolError(f"{ApiKey(key).name} requests are not served here")
+        return cls(
+            row.key.name,
+            range(row.min_version, row.max_version + 1),
+            FetchAsk.decode if row.key is ApiKey.FETCH else request_class(key).decode,
+            load(row.target),
+            row.key in DRIVEN,
+            row.key is ApiKey.API_VERSIONS,
+        )
+
+
 class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._clock = broker.clock
+        self._routes: dict[int, Route] = {}
         self._running: dict[ServerConnection, Driver | asyncio.Task[None]] = {}
         self.requests = 0
 
@@ -69,17 +97,16 @@ class Dispatcher:
             header, position = decode_request_header(frame)
         except KafkaError as error:
             raise ProtocolError(str(error)) from None
-        self._broker.metrics.requests[header.api_key] += 1
-        row = handler_for(header.api_key)
-        if row is None:
-            raise ProtocolError(f"{ApiKey(header.api_key).name} requests are not served here")
-        if not row.min_version <= header.api_version <= row.max_version:
-            if header.api_key != ApiKey.API_VERSIONS:
-                raise ProtocolError(f"{row.key.name} version {header.api_version} is not served here")
-            request = None
-        else:
-            decode = FetchAsk.decode if header.api_key == ApiKey.FETCH else request_class(header.api_key).decode
-            request = decode(memoryview(frame), header.api_version, position)
+        key = header.api_key
+        self._broker.metrics.requests[key] += 1
+        route = self._routes.get(key)
+        if route is None:
+            route = self._routes[key] = Route.of(key)
+        request = None
+        if header.api_version in route.versions:
+            request = route.decode(memoryview(frame), header.api_version, position)
+        elif not route.negotiates:
+            raise ProtocolError(f"{route.name} version {header.api_version} is not served here")
         context = RequestContext(
             self._broker,
             header,
@@ -90,13 +117,13 @@ class Dispatcher:
             self._clock.monotonic(),
         )
         try:
-            result = load(row.target)(context, request)
+            result = route.handle(context, request)
         except ProtocolError:
             raise  # a request that makes no sense closes the connection, wherever that is noticed
         except Exception as error:  # noqa: BLE001  # whatever a handler did not foresee is one request's failure
             self._fail(connection, header, request, error)
             return
-        if header.api_key in DRIVEN and type(result) is CoroutineType:
+        if route.driven and type(result) is CoroutineType:
             self._drive(connection, header, request, result)
         elif not inspect.isawaitable(result):
             self._answer(connection, header, result)

@@ -25,9 +25,9 @@ class ClassicGroup:
 
     type = "classic"
     __slots__ = (
-        "_awaiting_join",
         "_protocol_support",
         "_subscribed",
+        "awaiting_join",
         "generation",
         "group_id",
         "leader",
@@ -59,7 +59,7 @@ class ClassicGroup:
         self.new_member_added = False
         self._protocol_support: Counter[str] = Counter()
         self._subscribed: frozenset[str] | None = None
-        self._awaiting_join = 0
+        self.awaiting_join = 0
 
     # -- state -----------------------------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class ClassicGroup:
 
     @property
     def all_joined(self) -> bool:
-        return self._awaiting_join == len(self.members) and not self.pending_join
+        return self.awaiting_join == len(self.members) and not self.pending_join
 
     @property
     def is_simple(self) -> bool:
@@ -117,7 +117,7 @@ class ClassicGroup:
         if member is not None:
             self._protocol_support.subtract(entry.name for entry in member.protocols)
             if member.awaiting_join is not None:
-                self._awaiting_join -= 1
+                self.awaiting_join -= 1
             if self.static.get(member.group_instance_id or "") == member_id:
                 del self.static[member.group_instance_id or ""]
         if self.leader == member_id:
@@ -133,21 +133,23 @@ class ClassicGroup:
 
     def await_join(self, member: ClassicMember, reply: Reply) -> None:
         """The member waits. If it did so already, its client has given up that request: it is answered at last."""
-        error = ErrorCode.REBALANCE_IN_PROGRESS
-        given_up = JoinGroupResponse(member_id=member.member_id, error_code=error, generation_id=NO_GENERATION)
-        self.answer_join(member, given_up)
-        self._awaiting_join += 1
+        if member.awaiting_join is not None:
+            error = ErrorCode.REBALANCE_IN_PROGRESS
+            given_up = JoinGroupResponse(member_id=member.member_id, error_code=error, generation_id=NO_GENERATION)
+            self.answer_join(member, given_up)
+        self.awaiting_join += 1
         member.awaiting_join = reply
 
     def await_sync(self, member: ClassicMember, reply: Reply) -> None:
-        self.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+        if member.awaiting_sync is not None:
+            self.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
         member.awaiting_sync = reply
 
     def answer_join(self, member: ClassicMember, response: JoinGroupResponse) -> bool:
         if member.awaiting_join is None:
             return False
         reply, member.awaiting_join = member.awaiting_join, None
-        self._awaiting_join -= 1
+        self.awaiting_join -= 1
         reply(response)
         return True
 
@@ -210,8 +212,8 @@ class ClassicGroup:
         """Whether a member with these protocols could be in the group."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and bool(names)
-        candidates = self.candidate_protocols()
-        return self.protocol_type == protocol_type and any(name in candidates for name in names)
+        count = len(self.members)
+        return self.protocol_type == protocol_type and any(self._protocol_support[name] == count for name in names)
 
     def candidate_protocols(self) -> frozenset[str]:
         """The protocols that every member supports."""

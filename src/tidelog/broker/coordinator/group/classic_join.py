@@ -41,7 +41,7 @@ class ClassicJoin:
             # Who waits already may stay; the others compete for what is left of the places.
             member = group.members.get(member_id)
             waits = member is not None and member.awaiting_join is not None
-            full = not waits and sum(1 for _ in group.joined_members()) >= limit
+            full = not waits and group.awaiting_join >= limit
         elif group.is_in(ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
             full = member_id not in group.members and len(group.members) >= limit
         else:
