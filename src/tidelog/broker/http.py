@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from tidelog.broker.config.endpoints import cannot_listen
 from tidelog.common.errors import UsageError
 from tidelog.protocol.api import ApiKey
 
@@ -34,7 +35,10 @@ class HttpServer:
         self._registry: Any = None
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=MAX_REQUEST_BYTES)
+        try:
+            self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=MAX_REQUEST_BYTES)
+        except OSError as error:
+            raise cannot_listen(f"{self._host}:{self._port}", error, "tidelog.http.listener (--http)") from error
 
     async def stop(self) -> None:
         if self._server is not None:

@@ -182,7 +182,8 @@ class Broker:
         if self._own_store is not None:
             await self._stop_part("store", self._own_store.close())
         self._ended.set()
-        logger.info("Node %d has stopped", self.node_id)
+        if self.node_id >= 0:
+            logger.info("Node %d has stopped", self.node_id)
 
     async def _stop_part(self, name: str, stopping: Coroutine[Any, Any, None]) -> None:
         """A part that cannot stop in order must not keep the others from stopping: the logs come last."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from tidelog.cli.connection import client_settings, connection_options, run
-from tidelog.cli.output import json_bytes, json_option
+from tidelog.cli.output import Output, json_bytes, json_option
 from tidelog.cli.times import parse_moment
 from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
@@ -96,6 +96,8 @@ def consume(
                 sys.stdout.flush()
         finally:
             await fetcher.close()
+        if at_end and start == "end":
+            Output().remark("There is nothing behind the end; --from beginning (or -N, or a time) reads what is there.")
 
     settings = client_settings(server, config_file, **{"isolation.level": isolation})
     run(settings, work)

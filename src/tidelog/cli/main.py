@@ -106,6 +106,18 @@ def root_command() -> click.Group:
                     return cast("click.Command", load(entry.target))
             return None
 
+        def resolve_command(
+            self, context: click.Context, words: list[str]
+        ) -> tuple[str | None, click.Command | None, list[str]]:
+            try:
+                return super().resolve_command(context, words)
+            except click.UsageError as error:
+                from difflib import get_close_matches
+
+                close = get_close_matches(words[0], self.list_commands(context), 1)
+                hint = f"Did you mean '{close[0]}'?" if close else "`tidelog --help` shows what there is."
+                raise click.UsageError(f"{error.message} {hint}", context) from error
+
         def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
             for section in dict.fromkeys(entry.section for entry in COMMANDS):
                 with formatter.section(section):

@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,8 +115,8 @@ class Output:
         shown = [index for index in range(len(names)) if not rows or any(row[index] is not None for row in rows)]
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_header=columns is not None, header_style="bold")
         for index in shown:
-            numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
-            table.add_column(names[index], justify="right" if numeric else "left", overflow="fold")
+            justify: Literal["right", "left"] = "right" if _numeric(row[index] for row in rows) else "left"
+            table.add_column(names[index], justify=justify, overflow="fold")
         for row in rows:
             cells = [display(row[index]) for index in shown]
             table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in cells))
@@ -139,13 +139,19 @@ def _plain_table(columns: Sequence[str] | None, rows: Iterable[Sequence[object]]
     if not lines:
         return
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    numeric = [bool(values) and all(isinstance(row[i], (int, float)) for row in values) for i in range(len(widths))]
+    numeric = [_numeric(row[index] for row in values) for index in range(len(widths))]
     for line in lines:
         cells = [
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(line, widths, numeric, strict=True)
         ]
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def _numeric(cells: Iterable[object]) -> bool:
+    """Whether a column holds numbers, with gaps or without."""
+    kinds = {type(cell) for cell in cells}
+    return bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
 
 
 def pairs(fields: Iterable[tuple[str, object]]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidelog.cli.connection import client_settings, connection_options, parse_pairs, run
-from tidelog.cli.output import Output, counted, json_option
+from tidelog.cli.output import Output, counted
 from tidelog.cli.record_text import LineFormat, NewRecord, parse_json
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
@@ -34,7 +34,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 @click.option("--compression", type=click.Choice(CODECS), default="none", show_default=True)
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), default="all", show_default=True)
 @connection_options
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Each line is a JSON object.")
 def produce(
     topic: str,
     key_separator: str | None,
@@ -67,11 +67,15 @@ def produce(
         producer = LineProducer(cluster, topic, compression=compression, acks={"all": -1, "1": 1, "0": 0}[acks])
         await producer.start()
         count = 0
-        async for line in _input_lines():
-            count += 1
-            record = parse_json(line, count) if as_json else lines.parse(line, count)
-            record = record._replace(headers=record.headers + headers)
-            await producer.add(_placed(record, partition))
+        try:
+            async for line in _input_lines():
+                count += 1
+                record = parse_json(line, count) if as_json else lines.parse(line, count)
+                record = record._replace(headers=record.headers + headers)
+                await producer.add(_placed(record, partition))
+        except UsageError as error:
+            await producer.finish()
+            raise UsageError(f"{error}. {counted(producer.written, 'record')} before it written.") from error
         await producer.finish()
         Output().remark(f"{counted(producer.written, 'record')} written to {topic}.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,14 +56,17 @@ def create(
         from tidelog.client.topics import create_topic
 
         for name in names:
-            await create_topic(
-                cluster,
-                name,
-                partitions,
-                replication_factor=replication_factor,
-                config=wanted,
-                exists_ok=if_not_exists,
-            )
+            try:
+                await create_topic(
+                    cluster,
+                    name,
+                    partitions,
+                    replication_factor=replication_factor,
+                    config=wanted,
+                    exists_ok=if_not_exists,
+                )
+            except KafkaError as error:
+                raise KafkaError(error.code, f"{error.message}{_hint(error.code, wanted)}") from error
             info = cluster.metadata.topics[name]
             output = Output(as_json=as_json)
             if as_json:
@@ -78,7 +82,13 @@ def create(
 @connection_options
 @json_option
 def list_topics(internal: bool, server: str | None, config_file: str | None, as_json: bool) -> None:
-    """List topics."""
+    """List topics.
+
+    \b
+    Examples:
+      tidelog topics list
+      tidelog topics list --json | jq -r .topic
+    """
 
     async def work(cluster: ClusterClient) -> None:
         found = await cluster.all_topics()
@@ -163,7 +173,13 @@ def describe(names: tuple[str, ...], server: str | None, config_file: str | None
 @connection_options
 @json_option
 def delete(names: tuple[str, ...], if_exists: bool, server: str | None, config_file: str | None, as_json: bool) -> None:
-    """Delete topics, with all their records."""
+    """Delete topics, with all their records.
+
+    \b
+    Examples:
+      tidelog topics delete orders
+      tidelog topics delete scratch-1 scratch-2 --if-exists
+    """
 
     async def work(cluster: ClusterClient) -> None:
         from tidelog.client.topics import delete_topic
@@ -198,6 +214,21 @@ async def topic_configs(cluster: ClusterClient, name: str) -> dict[str, str]:
             result.error_code, result.error_message or f"configs of {name}: {error_name(result.error_code)}"
         )
     return {entry.name: entry.value for entry in result.configs if entry.config_source == DYNAMIC_TOPIC}
+
+
+def _hint(code: ErrorCode, configs: Mapping[str, str]) -> str:
+    """What to do about a refused creation, where that can be said."""
+    if code is ErrorCode.TOPIC_ALREADY_EXISTS:
+        return " --if-not-exists takes it as it is."
+    if code is ErrorCode.INVALID_CONFIG:
+        from difflib import get_close_matches
+
+        from tidelog.log.config import TOPIC_KEYS
+
+        for name in configs:
+            if name not in TOPIC_KEYS and (close := get_close_matches(name, TOPIC_KEYS.keys, 1)):
+                return f". Did you mean {close[0]}?"
+    return ""
 
 
 def no_such_topic(name: str, found: dict[str, TopicInfo]) -> str:

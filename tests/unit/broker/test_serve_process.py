@@ -101,15 +101,22 @@ def test_two_brokers_on_one_directory(serve):
     _, err = process.communicate(timeout=20)
     assert (line, process.returncode) == ("", 1)
     assert "in use" in err
+    assert "has stopped" not in err  # it never was one
 
 
-def test_a_port_that_is_taken(serve):
+@pytest.mark.parametrize("option", ["--listen", "--http"])
+def test_a_port_that_is_taken(serve, option):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        process, line = serve("--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        others = () if option == "--listen" else ("--listen", "127.0.0.1:0")
+        process, line = serve(option, address, *others)
         _, err = process.communicate(timeout=20)
     assert (line, process.returncode) == ("", 1)
+    assert "Cannot listen on" in err
+    assert address in err
+    assert f"({option}) to another address" in err
     assert "Traceback" not in err
 
 

@@ -37,6 +37,13 @@ def test_a_wrong_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
     assert "No such command" in capsys.readouterr().err
 
 
+def test_a_typo_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["topcis"]) == 2
+    assert "Did you mean 'topics'?" in capsys.readouterr().err
+    assert cli.main(["xyzzy"]) == 2
+    assert "`tidelog --help` shows what there is" in capsys.readouterr().err
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("tidelog")

@@ -14,6 +14,11 @@ def test_plain_columns_are_aligned_and_numbers_right(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "Topic  Size\na         5\nlong   1000\n"
 
 
+def test_numbers_with_gaps_are_still_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    Output().rows(["Name", "First"], [("a", None), ("b", 7)])
+    assert capsys.readouterr().out.splitlines() == ["Name  First", "a         -", "b         7"]
+
+
 def test_json_is_one_object_per_line(capsys: pytest.CaptureFixture[str]) -> None:
     out = Output(as_json=True)
     out.rows(["Log end", "Key"], [[1, b"k"], [2, b"\xff"]])

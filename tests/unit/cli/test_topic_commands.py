@@ -49,7 +49,8 @@ def test_a_topic_is_created_listed_described_and_deleted(run):
 def test_mistakes_are_explained(run):
     run("topics", "create", "orders")
     status, _, err = run("topics", "create", "orders")
-    assert (status, "already exists" in err) == (1, True)
+    assert (status, "already exists. --if-not-exists takes it as it is." in err) == (1, True)
+    assert "Did you mean retention.ms?" in run("topics", "create", "x", "--config", "retntion.ms=5")[2]
     assert run("topics", "create", "orders", "--if-not-exists")[0] == 0
     assert "did you mean orders?" in run("topics", "describe", "ordres")[2]
     assert "did you mean orders?" in run("consume", "ordres")[2]
@@ -76,6 +77,28 @@ def test_lines_go_in_and_come_out(run):
     assert run("consume", "lines", "--exit")[1] == ""
     assert run("consume", "lines", "--from", "2020-01-01", "--exit")[1] == "one\ntwo\n\nfür\n"
     assert run("consume", "lines", "--from", "2120-01-01T00:00:00+01:00", "--exit")[1] == ""
+
+
+def test_a_wrong_line_loses_none_before_it(run):
+    status, _, err = run("produce", "wrong", "-k", ":", given=b"a:1\nb:2\nnokey\nc:3\n")
+    assert status == 2
+    assert "line 3 has no key: expected KEY:VALUE. 2 records before it written." in err
+    assert run("consume", "wrong", "--from", "beginning", "--exit")[1].split() == ["1", "2"]
+
+
+def test_reading_nothing_is_explained(run):
+    run("produce", "quiet", given=b"a\n")
+    status, out, err = run("consume", "quiet", "--exit")
+    assert (status, out) == (0, "")
+    assert "--from beginning" in err
+    assert run("consume", "quiet", "--exit", "--from", "beginning") == (0, "a\n", "")
+
+
+@pytest.mark.parametrize("command", ["topics create", "topics list", "topics describe", "topics delete", "produce"])
+def test_help_has_examples(run, command):
+    status, out, _ = run(*command.split(), "--help")
+    assert status == 0
+    assert "Examples:" in out
 
 
 def test_keys_headers_and_nulls(run):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tidelog.common.config import ConfigError
+from tidelog.common.errors import TidelogError
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LISTENER = re.compile(r"(?P<name>[\w.-]+)://(?:\[(?P<six>[0-9a-fA-F:.%]+)\]|(?P<host>[^\[\]:/]*)):(?P<port>-?\d+)")
@@ -23,6 +24,14 @@ class Endpoint(NamedTuple):
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.name}://{host}:{self.port}"
+
+
+def cannot_listen(address: object, error: OSError, key: str) -> TidelogError:
+    """The system's refusal of an address that `key` asks for, with what to do about it."""
+    return TidelogError(
+        f"Cannot listen on {address}: {error.strerror}. Stop who listens there, or set {key} to another address; "
+        "port 0 picks a free one."
+    )
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:

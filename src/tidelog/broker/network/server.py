@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.broker.config.endpoints import Endpoint
+from tidelog.broker.config.endpoints import Endpoint, cannot_listen
 from tidelog.broker.network._hot import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.workers import Workers
@@ -95,7 +95,10 @@ class SocketServer:
                 endpoint.name, self.table, self.sink, self._buffers, self._senders, self.workers.executor
             )
             self._listeners.append(listener)
-            host, port = await listener.start(endpoint.host, endpoint.port)
+            try:
+                host, port = await listener.start(endpoint.host, endpoint.port)
+            except OSError as error:
+                raise cannot_listen(endpoint, error, "listeners (--listen)") from error
             bound.append((endpoint, host, port))
         self._sweep()
         return bound
