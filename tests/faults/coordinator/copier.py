@@ -1,11 +1,20 @@
 """Copies a topic exactly once until it is killed: copier.py HOST:PORT IN OUT GROUP TRANSACTIONAL_ID PROTOCOL HISTORY
 
 Transactions of up to 100 records; what goes wrong in a way that can be aborted is aborted and read again, anything else
-ends the process, and the test starts another one. What it does it writes down (see history.py).
+ends the process, and the test starts another one. What it does it writes down (see history.py). A transaction takes a
+second or so, even if the broker is killed in it; a copier that is still in one after half a minute says where, and dies
+of SIGALRM.
+
+Two settings keep librdkafka from standing still by itself. The producer must not bootstrap again when its broker goes:
+2.16 drops the brokers that it knows, then, and waits for the dropped one to come back as the group's coordinator, so
+that `send_offsets_to_transaction` neither returns nor times out, whatever broker it talks to (librdkafka's issues 5511
+and 5456; see the guide to transactions). And no client may wait for ten seconds before it connects again, which is the
+default after some refused connections, for each of its connections by itself.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import itertools
 import os
 import signal
@@ -20,10 +29,11 @@ PATIENCE = 30
 
 class Copier:
     def __init__(self, address: str, group: str, transactional_id: str, protocol: str, history: str) -> None:
+        common = {"bootstrap.servers": address, "reconnect.backoff.max.ms": 500}
         sessions = {"session.timeout.ms": 2000, "heartbeat.interval.ms": 300}
         self.consumer = Consumer(
             {
-                "bootstrap.servers": address,
+                **common,
                 "group.id": group,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
@@ -33,10 +43,11 @@ class Copier:
         )
         self.producer = Producer(
             {
-                "bootstrap.servers": address,
+                **common,
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": 10_000,
                 "linger.ms": 0,
+                "metadata.recovery.strategy": "none",
             }
         )
         self.history = open(history, "a", buffering=1)  # noqa: SIM115  # for as long as the process lives
@@ -62,9 +73,7 @@ class Copier:
             return
         name = next(self.names)
         self._note("copy", name, ",".join(record.value().decode() for record in records))
-        signal.alarm(
-            PATIENCE
-        )  # seen to stand still here after a restart of the broker, cause unknown: the test counts it
+        signal.alarm(PATIENCE)
         self.producer.begin_transaction()
         try:
             self._write(name, target, records)
@@ -114,5 +123,6 @@ class Copier:
 
 
 if __name__ == "__main__":
+    faulthandler.register(signal.SIGALRM, chain=True)
     address, source, target, *others = sys.argv[1:]
     Copier(address, *others).run(source, target)

@@ -12,11 +12,15 @@ as a whole. A copied record carries the name of its transaction, so that the rea
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+#: A hundred numbers and the name of their transaction are far less.
+LONGEST_LINE = 4096
 
 
 class Copied(NamedTuple):
@@ -56,6 +60,16 @@ class History:
     @property
     def cut_short(self) -> int:
         return len(self.copies.keys() - self.committed - self.aborted)
+
+
+def in_flight(path: Path, names: str) -> bool:
+    """Whether a copier whose transactions' names begin so is in one, by the last line of its history."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - LONGEST_LINE))
+        lines = file.read().splitlines()
+    return bool(lines) and lines[-1].startswith(f"copy {names}".encode())
 
 
 def findings(history: History, inputs: Sequence[int], copy: Mapping[int, Sequence[Copied]]) -> dict[str, list[str]]:

@@ -2,7 +2,8 @@
 
 Three processes of one group copy a topic, two of them librdkafka's, one Kafka's own client; whoever dies is replaced.
 In the end a Java reader of committed records must see every input once, in order per key, and nothing of a transaction
-that was aborted; `history.py` holds what it saw against what the copiers wrote down.
+that was aborted; `history.py` holds what it saw against what the copiers wrote down. And nobody may stand still: a
+copier that stays in a transaction for half a minute fails the test (the end of its log says where it stood).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from faults.coordinator.history import Copied, History, findings
+from faults.coordinator.history import Copied, History, findings, in_flight
 from support.kafka import KAFKA_3, KAFKA_4, kafka_jars
 from support.tidelog import TidelogServer
 
@@ -83,13 +84,14 @@ class Copiers:
     def __init__(self, server: TidelogServer, home: Path, protocol: str) -> None:
         self.server, self.home, self.protocol = server, home, protocol
         self.processes: list[subprocess.Popen[bytes] | None] = [None] * COPIERS
-        self.starts = self.kills = self.stalls = 0
+        self.starts = self.kills = 0
         compile_java(JAVA[protocol], "FireCopier", home)
 
     def tend(self) -> None:
         for number, process in enumerate(self.processes):
             if process is None or process.poll() is not None:
-                self.stalls += process is not None and process.returncode == -signal.SIGALRM
+                if process is not None and process.returncode == -signal.SIGALRM:
+                    raise AssertionError(f"a copier stood still:\n{self._log(number).read_text()[-2000:]}")
                 self.processes[number] = self._start(number)
                 self.starts += 1
 
@@ -98,13 +100,24 @@ class Copiers:
         if number == COPIERS - 1:
             program = java(JAVA[self.protocol], self.home, "FireCopier")
         arguments = [self.server.address, "in", "out", "copy", f"copier-{number}", self.protocol]
-        with (self.home / f"copier-{number}.log").open("ab") as log:
-            history = str(self.home / f"copier-{number}.history")
-            return subprocess.Popen([*program, *arguments, history], stdout=log, stderr=log)
+        with self._log(number).open("ab") as log:
+            return subprocess.Popen([*program, *arguments, str(self._history(number))], stdout=log, stderr=log)
+
+    def _log(self, number: int) -> Path:
+        return self.home / f"copier-{number}.log"
+
+    def _history(self, number: int) -> Path:
+        return self.home / f"copier-{number}.history"
 
     def kill_one(self, rng: random.Random) -> None:
-        process = rng.choice(self.processes)
+        """At any moment, or (transactions are short) in a transaction."""
+        number, in_transaction = rng.randrange(COPIERS), rng.random() < 0.5
+        process = self.processes[number]
         if process is not None and process.poll() is None:
+            names = f"copier-{number}/{process.pid}/"
+            deadline = time.monotonic() + 1
+            while in_transaction and not in_flight(self._history(number), names) and time.monotonic() < deadline:
+                time.sleep(0.001)
             process.kill()
             process.wait()
             self.kills += 1
@@ -213,8 +226,8 @@ def under_fire(home: Path, protocol: str, seconds: float, seed: int, rate: int =
     history = team.history()
     print(
         f"seed {seed}, {protocol}, {seconds:.0f} s: {count} records; {broker_kills} kills of the broker, {team.kills} "
-        f"of copiers ({team.starts} started, {team.stalls} stood still); transactions: {len(history.committed)} "
-        f"committed, {len(history.aborted)} aborted, {history.cut_short} cut short"
+        f"of copiers ({team.starts} started); transactions: {len(history.committed)} committed, "
+        f"{len(history.aborted)} aborted, {history.cut_short} cut short"
     )
     assert sorted(inputs) == list(range(count)), "the input itself is not what was written"
     view = {number: [Copied(key, int(n), name) for key, n, name in records] for number, records in copied.items()}

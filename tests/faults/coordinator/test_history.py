@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from faults.coordinator.history import Copied, History, findings
+from faults.coordinator.history import LONGEST_LINE, Copied, History, findings, in_flight
 
 Copy = dict[int, list[Copied]]
 INPUTS = range(12)
@@ -91,3 +91,16 @@ def test_a_line_that_was_cut_off(tmp_path) -> None:
     history = History.read([path])
     assert history.copies == {"a-1": [0, 1]}
     assert history.committed == {"a-1"}
+
+
+def test_whether_a_copier_is_in_a_transaction(tmp_path) -> None:
+    path = tmp_path / "history"
+    assert not in_flight(path, "a/1/")
+    path.write_text("")
+    assert not in_flight(path, "a/1/")
+    path.write_text("copy a/1/0 " + "1," * LONGEST_LINE + "\ncommitted a/1/0\n")
+    assert not in_flight(path, "a/1/")
+    with path.open("a") as file:
+        file.write("copy a/1/1 7,8\n")
+    assert in_flight(path, "a/1/")
+    assert not in_flight(path, "a/2/"), "the process before it was killed in one"
