@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,7 @@ from tidelog.cli.connection import client_settings, connection_options, run
 from tidelog.cli.output import Output, json_bytes, json_option
 from tidelog.cli.times import parse_moment
 from tidelog.common.errors import UsageError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 
 if TYPE_CHECKING:

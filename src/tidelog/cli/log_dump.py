@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -15,6 +15,7 @@ from tidelog.cli.log_paths import is_partition, partitions_of
 from tidelog.cli.output import Output, json_bytes, json_option, pairs, snake, text_of, time_text
 from tidelog.cli.times import MOMENT
 from tidelog.common.errors import UsageError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.names import LOG, file_name, parse_dir, split_name
 from tidelog.log.reader import PartitionReader
 from tidelog.log.segment_reader import SegmentReader

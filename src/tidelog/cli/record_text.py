@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.common.errors import UsageError
+from tidelog.common.named_tuple import NamedTuple
 
 
 class NewRecord(NamedTuple):

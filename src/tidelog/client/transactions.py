@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from tidelog.client.cluster_client import ClusterClient, CoordinatorType
 from tidelog.client.producer.transactions import OpenTransaction
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from tidelog.protocol.messages import (
     AddPartitionsToTxnRequest,

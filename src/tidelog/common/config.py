@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 
 T = TypeVar("T")
 

@@ -20,7 +20,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from tidelog.common.named_tuple import NamedTuple
 
 Buffer = bytes | bytearray | memoryview
 

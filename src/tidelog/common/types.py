@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from tidelog.common.named_tuple import NamedTuple
 
 NO_OFFSET = -1
 NO_EPOCH = -1

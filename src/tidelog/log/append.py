@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, NO_TIMESTAMP
 from tidelog.log.file_slice import FileSlice
 from tidelog.records.origin import AppendOrigin as AppendOrigin  # part of this module's vocabulary

@@ -11,8 +11,8 @@ recovery point, as recovery does.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
 
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, NO_OFFSET
 from tidelog.log import checkpoint
 from tidelog.log.home import Home

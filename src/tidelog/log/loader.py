@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
 
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
 from tidelog.common.types import MAX_INT64
 from tidelog.log._index import CorruptIndexError

@@ -11,9 +11,10 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tidelog.common.errors import KafkaError, StorageError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
 from tidelog.log.log_dir import LogDir, Offsets, disk_error

@@ -21,10 +21,10 @@ import threading
 from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import FileLock, FileSystem
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.log import checkpoint, meta_properties, shutdown_marker
 from tidelog.log.meta_properties import MetaProperties

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import FileSystem
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.properties import parse_properties, render_properties
 from tidelog.common.uuids import uuid_from_text, uuid_to_text
 from tidelog.log.names import META_PROPERTIES_FILE

@@ -9,8 +9,8 @@ for its unlink, `.cleaned` is a cleaner's unfinished output, `.swap` is finished
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 
 LOG = ".log"

@@ -14,8 +14,8 @@ start with that segment) and one when the log closes. At most one further snapsh
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64
 from tidelog.log import producer_snapshot
 from tidelog.log._producers import CompletedTxn, Pending, ProducerEntry, prepare

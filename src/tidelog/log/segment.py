@@ -10,10 +10,10 @@ Nothing of a segment is open until somebody asks for it: an idle segment is a fe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.fs import Buffer
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64
 from tidelog.log._index import IndexWriter, OffsetIndex, TimeIndex
 from tidelog.log._seek import seek

@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.fs import File, FileSystem
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.log import txn_index
 from tidelog.log.names import INDEX, LOG, TIME_INDEX, TXN_INDEX, file_name
 from tidelog.log.txn_index import AbortedTxn

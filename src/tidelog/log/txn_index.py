@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.log._index import CorruptIndexError
 from tidelog.log.data_file import DataFile
 from tidelog.log.home import Home

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError, KafkaError
 from tidelog.common.fs import LOCAL_FS, FileSystem
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT32
 from tidelog.log import checkpoint, meta_properties, names, producer_snapshot
 from tidelog.log.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name

@@ -16,9 +16,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT32
 from tidelog.net._connection import ServerConnection
 

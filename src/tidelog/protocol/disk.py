@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from tidelog.common.errors import ProtocolError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.varint import VarintError, decode_unsigned, encode_unsigned
 from tidelog.protocol import messages
 from tidelog.protocol.message import Buffer, Message

@@ -8,8 +8,8 @@ messages is asked for.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.schema import (
     FIXED,
     NO_UUID,

@@ -14,7 +14,7 @@ Invariants that the parser establishes and the compilers rely on:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from tidelog.common.named_tuple import NamedTuple
 
 # name → (struct format, size in bytes) of the types that always take the same space
 FIXED = {

@@ -12,7 +12,8 @@ Magic 0 and 1 keep them in one byte, magic 2 in two; the bits are the same.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+
+from tidelog.common.named_tuple import NamedTuple
 
 MAGIC_V0, MAGIC_V1, MAGIC_V2 = 0, 1, 2
 CURRENT_MAGIC = MAGIC_V2

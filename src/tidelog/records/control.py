@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH
 from tidelog.records.batch import Record, RecordBatch
 from tidelog.records.builder import BatchBuilder

@@ -17,9 +17,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
 from tidelog.records._record import Record
 from tidelog.records.attributes import CODEC_MASK, LOG_OVERHEAD, MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec

@@ -16,9 +16,9 @@ records again (`BatchRun.screen`); this file is its slow side, where an error me
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import CODEC_MASK, MAGIC_V2, TIMESTAMP_TYPE_BIT, Codec, TimestampType

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import NamedTuple
 
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
@@ -20,6 +19,7 @@ from tidelog.client.producer.transactions import OpenTransaction
 from tidelog.client.topics import create_topic
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 
 PARTITIONS = 16

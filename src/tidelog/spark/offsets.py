@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.common.errors import UsageError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64, TopicPartition
 
 LATEST = -1

@@ -8,11 +8,12 @@ file that is truncated meanwhile would kill the process), and nothing is locked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
 from tidelog.common.fs import LOCAL_FS
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.log.names import INDEX
 from tidelog.log.reader import PartitionReader

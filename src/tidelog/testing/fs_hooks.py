@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from tidelog.common.fs import Buffer, File, FileLock, FileStat, FileSystem, LocalFileSystem, MappedFile
+from tidelog.common.named_tuple import NamedTuple
 
 T = TypeVar("T")
 

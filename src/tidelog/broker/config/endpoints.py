@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from tidelog.common.config import ConfigError
 from tidelog.common.errors import TidelogError
+from tidelog.common.named_tuple import NamedTuple
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LISTENER = re.compile(r"(?P<name>[\w.-]+)://(?:\[(?P<six>[0-9a-fA-F:.%]+)\]|(?P<host>[^\[\]:/]*)):(?P<port>-?\d+)")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from enum import Enum
-from typing import NamedTuple
 
 from tidelog.broker.controller.images import PartitionState
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_NODE
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_NODE, TopicPartition
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Operation, SetData, Stat, Store
 from tidelog.broker.store.znodes import TopicNode, decode_config, decode_state, decode_topic, encode_topic
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
 from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
 from tidelog.common.uuids import ZERO_UUID, random_uuid

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from tidelog.broker.controller.election import Reason, elect
 from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
@@ -18,6 +17,7 @@ from tidelog.broker.store import paths
 from tidelog.broker.store.api import Create, Delete, Operation, SetData
 from tidelog.broker.store.znodes import StateNode, TopicNode, encode_config, encode_state, encode_topic
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
 from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
 from tidelog.common.uuids import random_uuid

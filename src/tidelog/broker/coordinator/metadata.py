@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from tidelog.common.named_tuple import NamedTuple
 
 
 class TopicView(NamedTuple):

@@ -11,10 +11,11 @@ Value versions written are those of Kafka 3.9 (decision 11 of the design): a 3.9
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.broker.coordinator._offset_record import encode_offset
 from tidelog.common.errors import CorruptRecordError, KafkaError, ProtocolError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.disk import CONSUMER_OFFSETS, TRANSACTION_STATE, InternalTopic, UnknownTypeError
 from tidelog.protocol.messages import OffsetCommitKey
 

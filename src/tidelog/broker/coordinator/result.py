@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tidelog.broker.coordinator.records import CoordinatorRecord
+from tidelog.common.named_tuple import NamedTuple
 
 
 class Caller(NamedTuple):

@@ -19,13 +19,14 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from tidelog.broker.coordinator.records import CoordinatorRecord, RecordCodec
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.broker.coordinator.timers import Action, LoopTimers, Scheduler, Timers
 from tidelog.common.clock import Clock
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.records.batch import iter_batches
 from tidelog.records.builder import BatchBuilder

@@ -13,9 +13,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.api import ApiKey
 
 HandlerFunction = Callable[[RequestContext, Any], "Awaitable[Any] | Any"]

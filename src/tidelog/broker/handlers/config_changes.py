@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.broker.config.broker_config import BrokerConfig, listener_key
 from tidelog.broker.config.definition import BROKER_KEYS
 from tidelog.common.config import ConfigDef, ConfigError, Key, Type, Update, at_least, format_value
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 
 
 class Resource(IntEnum):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tidelog.broker.config.definition import BROKER_KEYS
 from tidelog.common.config import Key, Type, Update, format_value
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.config import TOPIC_KEYS, LogConfig
 
 if TYPE_CHECKING:

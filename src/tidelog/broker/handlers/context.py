@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker

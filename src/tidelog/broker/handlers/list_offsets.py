@@ -8,11 +8,11 @@ Version 0 is a question about segments: their first offsets, newest first, up to
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,

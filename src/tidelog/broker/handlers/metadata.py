@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from tidelog.broker import config as keys
 from tidelog.broker.controller.images import PartitionState, TopicImage
@@ -20,6 +19,7 @@ from tidelog.broker.handlers.encoded import EncodedBody
 from tidelog.broker.handlers.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from tidelog.broker.metadata_cache import MetadataCache
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import INTERNAL_TOPICS
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol.messages import MetadataRequest, MetadataResponse

@@ -12,7 +12,6 @@ import ipaddress
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.handlers.context import RequestContext
@@ -21,6 +20,7 @@ from tidelog.broker.store import paths
 from tidelog.broker.store.api import Store, ensure_path
 from tidelog.broker.store.znodes import decode_config
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.messages import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,

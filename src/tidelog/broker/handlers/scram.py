@@ -10,12 +10,12 @@ import base64
 import hashlib
 import hmac
 from collections import Counter
-from typing import NamedTuple
 
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.store import paths
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.messages import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

@@ -11,13 +11,14 @@ stable offset, together with the transactions in that range which were aborted.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tidelog.broker.network._fetch import FetchedPartition, PartitionFetch
 from tidelog.broker.purgatory.promise import Promise
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import Waiting
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH
 from tidelog.log.file_slice import FileSlice
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from tidelog.common.named_tuple import NamedTuple
 
 ANY_VERSION = -1
 

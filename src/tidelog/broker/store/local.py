@@ -23,11 +23,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from tidelog.broker.store.api import Create, Delete, Event, Operation, Result, SetData, Stat, Watch, WatchEvent
 from tidelog.broker.store.errors import SessionExpiredError, StoreLostError
 from tidelog.broker.store.tree import Applied, Row, Tree, ancestors, check_path
+from tidelog.common.named_tuple import NamedTuple
 
 FILE_NAME = "tidelog.store"
 FORMAT_VERSION = 1

@@ -12,7 +12,6 @@ A sequential node gets its parent's child version, as ten digits: it never repea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from tidelog.broker.store.api import (
     ANY_VERSION,
@@ -35,6 +34,7 @@ from tidelog.broker.store.errors import (
     NotEmptyError,
     StoreError,
 )
+from tidelog.common.named_tuple import NamedTuple
 
 
 class Node:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidelog.broker.store.errors import StoreError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 
 PRODUCER_ID_BLOCK_SIZE = 1000

@@ -16,9 +16,10 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tidelog.client.consumer.fetcher import Fetched, Fetcher
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from tidelog.common.named_tuple import NamedTuple
 
 #: A map entry's size bounds what one thread can use: Kafka's map is indexed by a 32-bit number.
 _LARGEST_MAP = 2**31 - 1

@@ -7,8 +7,7 @@ segment's file.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.log._offset_map import OffsetMap
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import TimestampType

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT32, MAX_INT64
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.segment import Segment

@@ -8,9 +8,9 @@ owner swaps the new segments in (`CleanJob.apply`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT32
 from tidelog.log._cleaner import FULL, LEGACY, MORE, CleanerKernel
 from tidelog.log._offset_map import OffsetMap

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from tidelog.broker.coordinator.result import Reply
+from tidelog.common.named_tuple import NamedTuple
 
 
 class Protocol(NamedTuple):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple
 
 from tidelog.broker.coordinator.config import TransactionConfig
 from tidelog.broker.coordinator.records import CoordinatorRecord
@@ -26,6 +25,7 @@ from tidelog.broker.coordinator.transaction.metadata import (
 from tidelog.broker.coordinator.transaction.states import TransactionState
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 logger = logging.getLogger(__name__)
