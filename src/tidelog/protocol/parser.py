@@ -2,12 +2,11 @@
 
 Line by line, nested by indentation. A file is small (under 100 lines), so clarity and good error messages win: every
 `SchemaError` names file and line. Nothing here runs on a hot path; a file is read once, when the first of its
-messages is asked for.
+messages is asked for. Words are told apart by hand: a regular expression of this size takes longer to compile than
+the file takes to read, and the first answer of a broker waits for both.
 """
 
 from __future__ import annotations
-
-import re
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.schema import (
@@ -24,16 +23,6 @@ from tidelog.protocol.schema import (
 )
 
 _ANY_LAST = 0x7FFF
-_VERSIONS = re.compile(r"(\d+)(?:(\+)|-(\d+))?")
-_FIELD = re.compile(
-    r"(?P<name>[a-z][a-z0-9_]*)\s+"
-    r"(?P<open>\[)?(?P<type>[A-Za-z][A-Za-z0-9]*)\]?"
-    r"(?P<null>\?(?P<null_from>\d+\+?|\d+-\d+)?)?"
-    r"(?:\s+(?P<versions>\d+(?:\+|-\d+)?))?"
-    r"(?:\s+tag\s+(?P<tag>\d+))?"
-    r"(?P<ignorable>\s+ignorable)?"
-    r"(?:\s+=\s+(?P<default>\S+))?"
-)
 
 
 class SchemaError(ValueError):
@@ -46,16 +35,53 @@ class _Line(NamedTuple):
     text: str
 
 
+class _FieldWords(NamedTuple):
+    """A field's line, taken apart and not yet understood. `nullable` is empty for a mere `?`."""
+
+    name: str
+    type: str
+    array: bool
+    nullable: str | None
+    versions: str | None
+    tag: int | None
+    ignorable: bool
+    default: str | None
+
+
+def _field_words(words: list[str]) -> _FieldWords | None:
+    """None for what does not have the form of a field."""
+    if len(words) < 2:
+        return None
+    name, type_text, *rest = words
+    type_name, question, nullable = type_text.partition("?")
+    array = type_name[:1] == "[" and type_name[-1:] == "]"
+    if array:
+        type_name = type_name[1:-1]
+    if not (name.isidentifier() and name[0].isalpha() and name == name.lower()):
+        return None
+    if not (type_name.isalnum() and type_name[0].isalpha()) or not (name + type_name).isascii():
+        return None
+    versions = rest.pop(0) if rest and rest[0][0].isdecimal() else None
+    tag = None
+    if len(rest) > 1 and rest[0] == "tag" and rest[1].isdecimal():
+        tag, rest = int(rest[1]), rest[2:]
+    ignorable = rest[:1] == ["ignorable"]
+    rest = rest[ignorable:]
+    default = rest[1] if len(rest) == 2 and rest[0] == "=" else None
+    if rest and default is None:
+        return None
+    return _FieldWords(name, type_name, array, nullable if question else None, versions, tag, ignorable, default)
+
+
 def parse(text: str, path: str) -> SchemaFile:
     return _Parser(text, path).file()
 
 
 def parse_versions(text: str) -> Versions:
-    match = _VERSIONS.fullmatch(text)
-    if match is None:
+    first, dash, last = text.removesuffix("+").partition("-")
+    if not first.isdecimal() or (dash and (not last.isdecimal() or text[-1] == "+")):
         raise ValueError(f"{text!r} is no version range (write 3, 3-5 or 3+)")
-    first = int(match[1])
-    return Versions(first, _ANY_LAST if match[2] else int(match[3] or first))
+    return Versions(int(first), _ANY_LAST if text[-1] == "+" else int(last or first))
 
 
 class _Parser:
@@ -109,11 +135,11 @@ class _Parser:
 
     def version_line(self) -> None:
         line = self.next()
-        match = re.fullmatch(r"versions (\S+)(?:\s+flexible (\S+))?", line.text)
-        if match is None:
+        words = line.text.split()
+        if words[::2] not in (["versions"], ["versions", "flexible"]) or len(words) % 2:
             raise self.fail("expected: versions <range> [flexible <range>]", line)
-        self.valid = self.versions(match[1], line)
-        self.flexible = self.versions(match[2], line).clip(self.valid) if match[2] else NO_VERSIONS
+        self.valid = self.versions(words[1], line)
+        self.flexible = self.versions(words[3], line).clip(self.valid) if len(words) == 4 else NO_VERSIONS
 
     def versions(self, text: str, line: _Line) -> Versions:
         try:
@@ -168,25 +194,22 @@ class _Parser:
 
     def field(self, outer: Versions) -> Field:
         line = self.next()
-        match = _FIELD.fullmatch(line.text)
-        if match is None:
+        said = _field_words(line.text.split())
+        if said is None:
             raise self.fail(f"{line.text!r} is no field: name type[?] [versions] [tag N] [ignorable] [= default]", line)
-        versions = (self.versions(match["versions"], line) if match["versions"] else outer).clip(outer)
+        versions = (self.versions(said.versions, line) if said.versions else outer).clip(outer)
         nullable = NO_VERSIONS
-        if match["null"]:
-            nullable = (self.versions(match["null_from"], line) if match["null_from"] else versions).clip(versions)
-        tag = int(match["tag"]) if match["tag"] else None
-        if tag is not None and versions.first not in self.flexible:
+        if said.nullable is not None:
+            nullable = (self.versions(said.nullable, line) if said.nullable else versions).clip(versions)
+        if said.tag is not None and versions.first not in self.flexible:
             raise self.fail("a tagged field needs flexible versions", line)
-        type_name, array = match["type"], match["open"] is not None
         struct = None
-        if type_name not in FIXED and type_name not in VARIABLE:
-            struct = self.nested(type_name, line, versions)
-        default = self.default(match["default"], type_name, array, line)
+        if said.type not in FIXED and said.type not in VARIABLE:
+            struct = self.nested(said.type, line, versions)
+        default = self.default(said.default, said.type, said.array, line)
         if default is None and not nullable:
             raise self.fail("the default is null, but the field is never nullable", line)
-        ignorable = match["ignorable"] is not None
-        return Field(match["name"], type_name, array, versions, nullable, default, tag, ignorable, struct)
+        return Field(said.name, said.type, said.array, versions, nullable, default, said.tag, said.ignorable, struct)
 
     def nested(self, name: str, line: _Line, versions: Versions) -> Struct:
         following = self.peek()
