@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
@@ -50,7 +51,7 @@ class Coordinators:
                 writer=self._writer,
                 scheduler=loop,
                 clock=broker.clock,
-                partitions=lambda: broker.metadata.partition_count(GROUP_METADATA_TOPIC),
+                partitions=partial(broker.metadata.partition_count, GROUP_METADATA_TOPIC),
             )
         )
         self._peers = Peers(broker.metadata, broker.config.inter_broker_listener)
@@ -62,7 +63,7 @@ class Coordinators:
                 writer=self._writer,
                 scheduler=loop,
                 clock=broker.clock,
-                partitions=lambda: broker.metadata.partition_count(TRANSACTION_STATE_TOPIC),
+                partitions=partial(broker.metadata.partition_count, TRANSACTION_STATE_TOPIC),
             ),
             self._transaction_config,
             broker.producer_ids.next,

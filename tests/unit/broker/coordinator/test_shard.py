@@ -47,6 +47,42 @@ def test_writes_of_one_tick_share_a_batch() -> None:
     assert batch.record_count == 20
 
 
+def test_a_gathered_batch_stays_within_the_limit_of_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    harness = GroupHarness()
+    limit = 600
+    monkeypatch.setattr(harness.log, "max_batch_bytes", lambda tp: limit)
+    answers = [harness.runtime.write("g", commit, lambda *answer: None) for _ in range(20)]
+    harness.scheduler.run()
+    batches = harness.log.batches[TP]
+    assert 2 <= len(batches) < len(answers)
+    assert max(map(len, batches)) <= limit
+    assert sum(batch.record_count for data in batches for batch in iter_batches(data)) == len(answers)
+
+
+def test_writes_that_come_as_bytes_are_part_of_the_same_append() -> None:
+    harness = GroupHarness()
+    shard = harness.runtime.active(0)
+    order: list[str] = []
+    shard.write(lambda machine: commit(machine, 1), lambda response, error: order.append("first"))
+    number = shard.write_encoded([(b"key", b"value")], 8, order.append, "replayed")
+    shard.park(lambda error: order.append(f"second, {error}"))
+    assert shard.write_encoded([(b"key", None)], 3, order.append, "replayed too") == number
+    harness.scheduler.run()
+    assert order == ["replayed", "replayed too", "first", "second, None"]
+    (data,) = harness.log.batches[TP]
+    assert [batch.record_count for batch in iter_batches(data)] == [3]
+
+
+def test_bytes_that_no_batch_may_hold_are_refused_before_they_are_replayed() -> None:
+    harness = GroupHarness()
+    shard = harness.runtime.active(0)
+    with pytest.raises(KafkaError) as refused:
+        shard.write_encoded([(b"key", bytes(2 << 20))], 2 << 20, pytest.fail, "replayed")
+    assert refused.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+    harness.scheduler.run()
+    assert TP not in harness.log.batches
+
+
 def test_nobody_is_answered_while_a_handler_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is answered may ask again at once: not before the handler's own records are replayed."""
     monkeypatch.setattr(shard_module, "GATHER_BYTES", 1)  # the second write has to flush the first
