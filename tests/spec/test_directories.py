@@ -9,7 +9,7 @@ from support.logs import LogBench, batch, fill, records_of, run_of, small_config
 from support.managed_logs import append, end_transaction
 from tidelog.common.types import TopicPartition
 from tidelog.log.manager import LogManager
-from tidelog.log.names import CLEANED, DELETED, SWAP, log_name
+from tidelog.log.names import CLEANED, DELETED, LOG, SWAP, file_name
 
 
 def manager_over(*dirs: Path) -> LogManager:
@@ -32,7 +32,7 @@ def test_a_topic_of_four_partitions_is_four_directories(tmp_path: Path) -> None:
 
 def test_file_names_are_the_base_offset_in_twenty_digits(tmp_path: Path) -> None:
     """000 文件目录结构: names have 20 digits filled with zeros; the first is 00000000000000000000.log."""
-    assert log_name(0) == "00000000000000000000.log"
+    assert file_name(0, LOG) == "00000000000000000000.log"
     bench = LogBench(tmp_path)
     log = bench.open()
     fill(log, 60)

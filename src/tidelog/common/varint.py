@@ -68,11 +68,3 @@ def decode_varint(data: Buffer, position: int = 0) -> tuple[int, int]:
 def decode_varlong(data: Buffer, position: int = 0) -> tuple[int, int]:
     value, end = decode_unsigned(data, position, MAX_VARLONG_BYTES)
     return unzigzag(value), end
-
-
-def size_of_unsigned(value: int) -> int:
-    return max(1, (value.bit_length() + 6) // 7)
-
-
-def size_of_varint(value: int) -> int:
-    return size_of_unsigned(zigzag(value))

@@ -58,32 +58,8 @@ def file_name(base_offset: int, kind: str, suffix: str = "") -> str:
     return f"{base_offset:020d}{kind}{suffix}"
 
 
-def log_name(base_offset: int, suffix: str = "") -> str:
-    return file_name(base_offset, LOG, suffix)
-
-
-def index_name(base_offset: int, suffix: str = "") -> str:
-    return file_name(base_offset, INDEX, suffix)
-
-
-def time_index_name(base_offset: int, suffix: str = "") -> str:
-    return file_name(base_offset, TIME_INDEX, suffix)
-
-
-def txn_index_name(base_offset: int, suffix: str = "") -> str:
-    return file_name(base_offset, TXN_INDEX, suffix)
-
-
 def snapshot_name(offset: int, suffix: str = "") -> str:
     return file_name(offset, SNAPSHOT, suffix)
-
-
-def parse_base_offset(name: str) -> int:
-    """The offset that a segment's or a snapshot's file name starts with; ValueError when it has none."""
-    digits = name.partition(".")[0]
-    if not digits.isdecimal() or not digits.isascii():
-        raise ValueError(f"{name!r} does not start with an offset")
-    return int(digits)
 
 
 def split_name(name: str) -> tuple[int, str, str] | None:

@@ -204,18 +204,6 @@ class ProducerState:
         finally:
             file.close()
 
-    def sync_snapshot(self, offset: int) -> None:
-        """Make a snapshot durable, if it still exists. Any thread."""
-        path = self._home.file(snapshot_name(offset))
-        try:
-            file = self._home.fs.open(path)
-        except FileNotFoundError:
-            return
-        try:
-            file.sync()
-        finally:
-            file.close()
-
     def remove_snapshot(self, offset: int) -> None:
         self.snapshots.remove(offset)
         self._home.fs.unlink(self._home.file(snapshot_name(offset)), missing_ok=True)

@@ -63,10 +63,6 @@ class Segments:
     def remove(self, segments: Iterable[Segment]) -> None:
         self.replace((), segments)
 
-    def floor_index(self, offset: int) -> int:
-        """The index of the last segment that begins at `offset` or below; -1: none."""
-        return bisect_right(self._bases, offset) - 1
-
     def floor(self, offset: int) -> Segment | None:
         index = bisect_right(self._bases, offset) - 1
         return self.all[index] if index >= 0 else None

@@ -113,10 +113,6 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & CONTROL_BIT)
 
     @property
-    def has_producer_id(self) -> bool:
-        return self.producer_id >= 0
-
-    @property
     def last_sequence(self) -> int:
         """The sequence number of the last record; sequences wrap from 2**31 - 1 to 0."""
         if self.base_sequence < 0:

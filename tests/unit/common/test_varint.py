@@ -21,7 +21,6 @@ def test_signed_examples(value: int, encoded: str) -> None:
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_round_trip_64_bits(value: int) -> None:
     encoded = varint.encode_varint(value)
-    assert len(encoded) == varint.size_of_varint(value)
     assert varint.decode_varlong(b"x" + encoded + b"tail", 1) == (value, 1 + len(encoded))
 
 

@@ -7,10 +7,10 @@ from tidelog.log import names
 
 
 def test_files_have_twenty_digits() -> None:
-    assert names.log_name(42) == "00000000000000000042.log"
-    assert names.index_name(0, names.SWAP) == "00000000000000000000.index.swap"
-    assert names.time_index_name(2**63 - 1) == "09223372036854775807.timeindex"
-    assert names.txn_index_name(7) == "00000000000000000007.txnindex"
+    assert names.file_name(42, names.LOG) == "00000000000000000042.log"
+    assert names.file_name(0, names.INDEX, names.SWAP) == "00000000000000000000.index.swap"
+    assert names.file_name(2**63 - 1, names.TIME_INDEX) == "09223372036854775807.timeindex"
+    assert names.file_name(7, names.TXN_INDEX) == "00000000000000000007.txnindex"
     assert names.snapshot_name(7, names.DELETED) == "00000000000000000007.snapshot.deleted"
 
 
@@ -28,12 +28,6 @@ def test_files_have_twenty_digits() -> None:
 )
 def test_split(name: str, parts: tuple[int, str, str] | None) -> None:
     assert names.split_name(name) == parts
-
-
-def test_base_offset() -> None:
-    assert names.parse_base_offset("00000000000000000368.timeindex.cleaned") == 368
-    with pytest.raises(ValueError, match="does not start with an offset"):
-        names.parse_base_offset("leader-epoch-checkpoint")
 
 
 @pytest.mark.parametrize(

@@ -149,21 +149,6 @@ class BrokerConfig:
             ms = self[keys.LOG_RETENTION_HOURS] * HOUR_MS if minutes is None else minutes * MINUTE_MS
         return -1 if ms < 0 else ms
 
-    @property
-    def roll_ms(self) -> int:
-        ms = self[keys.LOG_ROLL_MS]
-        return self[keys.LOG_ROLL_HOURS] * HOUR_MS if ms is None else ms
-
-    @property
-    def roll_jitter_ms(self) -> int:
-        ms = self[keys.LOG_ROLL_JITTER_MS]
-        return self[keys.LOG_ROLL_JITTER_HOURS] * HOUR_MS if ms is None else ms
-
-    @property
-    def flush_interval_ms(self) -> int:
-        ms = self[keys.LOG_FLUSH_INTERVAL_MS]
-        return self[keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS] if ms is None else ms
-
     # -- checks over several keys ------------------------------------------------------------------------------------
 
     def _protocols(self) -> dict[str, str]:

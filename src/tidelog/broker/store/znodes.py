@@ -37,10 +37,6 @@ class BrokerNode(NamedTuple):
     rack: str | None
 
 
-class ControllerNode(NamedTuple):
-    node_id: int
-
-
 class ProducerIdBlock(NamedTuple):
     """Ids [first, first + size)."""
 
