@@ -66,7 +66,7 @@ async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceRespons
                 result = await _append(ctx, request, tp, part.records, waiting)
             except KafkaError as error:
                 result = _failure(ctx, tp, error)
-            except Exception:
+            except Exception:  # one partition's failure is not that of the others
                 logger.exception("a produce request failed for %s", tp)
                 result = _failure(ctx, tp, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
             answers[tp] = result

@@ -185,7 +185,7 @@ class Dispatcher:
                 version = 0
             try:
                 parts = encode_response_parts(header.api_key, version, header.correlation_id, response)
-            except Exception:
+            except Exception:  # whatever a handler put into an answer: it is one connection's failure
                 logger.exception("the answer to %s could not be encoded", ApiKey(header.api_key).name)
                 connection.close()
                 return
