@@ -64,7 +64,7 @@ test-interop: oracle  ## real clients and real Kafka
 test-faults: oracle  ## crashes, kills, full disks
 	$(PYTEST) -q tests/faults
 
-soak: oracle  ## the long forms of faults, fuzz and simulation
+soak: oracle  ## the long forms of faults, properties, Spark and the comparison with Kafka
 	$(PYTEST) -q --soak tests/faults tests/property tests/spark tests/interop/differential
 
 mutants: setup  ## seeded faults, each of which must turn a test red
