@@ -21,6 +21,8 @@ from tidelog.records.batch import RecordBatch
 
 #: How much is read at once.
 CHUNK = 1 << 20
+#: How much of an index is read at once: whole entries of either kind.
+_INDEX_CHUNK = 24 * 4096
 _OFFSET_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")
 _ENTRY_HEAD = struct.Struct(">qi")  # offset and size, in front of every batch of any magic
@@ -83,12 +85,17 @@ class SegmentReader:
         return self._fs.stat(self.path).mtime_ms
 
     @property
+    def offset_index_data(self) -> bytes:
+        """The raw entries, and perhaps some of the zeros that follow them."""
+        return self._read_index(INDEX, _OFFSET_ENTRY.size)
+
+    @property
     def offset_index(self) -> list[OffsetEntry]:
-        return decode_offset_index(self._read(INDEX), self.base_offset)
+        return decode_offset_index(self.offset_index_data, self.base_offset)
 
     @property
     def time_index(self) -> list[TimeEntry]:
-        return decode_time_index(self._read(TIME_INDEX), self.base_offset)
+        return decode_time_index(self._read_index(TIME_INDEX, _TIME_ENTRY.size), self.base_offset)
 
     @property
     def aborted(self) -> list[AbortedTxn]:
@@ -99,6 +106,22 @@ class SegmentReader:
             return self._fs.read_bytes(self.file(kind))
         except FileNotFoundError:
             return b""
+
+    def _read_index(self, kind: str, entry_size: int) -> bytes:
+        """An index up to its first unused entry, about: one that still grows has 10 MB, nearly all of it zeros."""
+        try:
+            file = self._fs.open(self.file(kind), write=False)
+        except FileNotFoundError:
+            return b""
+        try:
+            data = b""
+            while piece := file.read_at(len(data), _INDEX_CHUNK):
+                data += piece
+                if not any(piece[-entry_size:]):
+                    break
+            return data
+        finally:
+            file.close()
 
     def position_of(self, offset: int) -> int:
         """Where to begin to look for an offset: the index's floor, or the start when the index does not help."""
@@ -134,7 +157,7 @@ class SegmentReader:
             offset = entry.offset
         return offset
 
-    def runs(self, position: int = 0) -> Iterator[tuple[int, BatchRun]]:
+    def runs(self, position: int = 0, *, chunk: int = CHUNK) -> Iterator[tuple[int, BatchRun]]:
         """(file position, run of whole batches), chunk by chunk. The run's buffer stays valid.
 
         What a cut-off batch or preallocated zeros leave at the end is not there; anything else that is no batch is a
@@ -142,12 +165,12 @@ class SegmentReader:
         """
         file = self._fs.open(self.path, write=False)
         try:
-            yield from self._runs(file, position)
+            yield from self._runs(file, position, chunk)
         finally:
             file.close()
 
-    def _runs(self, file: File, position: int) -> Iterator[tuple[int, BatchRun]]:
-        chunk = CHUNK
+    def _runs(self, file: File, position: int, usual: int) -> Iterator[tuple[int, BatchRun]]:
+        chunk = usual
         while True:
             data = file.read_at(position, chunk)
             run = BatchRun(data)
@@ -169,7 +192,7 @@ class SegmentReader:
                     return
                 chunk = needed
             else:
-                chunk = CHUNK
+                chunk = usual
 
     def batches(self, position: int = 0) -> Iterator[RecordBatch]:
         """All whole batches from `position` on; `batch.position` counts within its chunk, see `placed_batches`."""

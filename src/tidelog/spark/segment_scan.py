@@ -8,14 +8,11 @@ file that is truncated meanwhile would kill the process), and nothing is locked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql.datasource import InputPartition
 
-from tidelog.common.fs import LOCAL_FS
-from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
-from tidelog.log.names import INDEX
 from tidelog.log.reader import PartitionReader
 from tidelog.log.segment_reader import SegmentReader
 from tidelog.records._batches import BatchRun
@@ -30,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TASK_BYTES = 64 << 20
+#: What is read and decoded at once, and handed to Spark as one Arrow batch: small enough to stay in a core's cache.
+_CHUNK = 2 << 20
 _LOOKUPS = 5
 
 
@@ -94,9 +93,7 @@ def _span(segment: SegmentReader, inside: OffsetRange) -> int:
 
 
 def _index_of(segment: SegmentReader) -> OffsetIndexView:
-    path = segment.file(INDEX)
-    data = LOCAL_FS.read_bytes(path) if LOCAL_FS.exists(path) else b""
-    return OffsetIndexView(data, segment.base_offset)
+    return OffsetIndexView(segment.offset_index_data, segment.base_offset)
 
 
 def _cut(directory: str, part: OffsetRange, task_bytes: int) -> Iterator[SegmentRange]:
@@ -148,7 +145,7 @@ def _runs(options: SourceOptions, reader: PartitionReader, part: OffsetRange) ->
         if segment is None:
             return
         try:
-            for _, run in segment.runs(_index_of(segment).position_of(position)):
+            for _, run in segment.runs(_index_of(segment).position_of(position), chunk=_CHUNK):
                 last = run.header(len(run) - 1).last_offset
                 if last >= position:
                     yield position, run

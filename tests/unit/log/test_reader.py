@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
 
 from support.managed_logs import TP, append, compact_config, end_transaction, open_manager
 from tidelog.common.errors import CorruptRecordError, UsageError
+from tidelog.common.fs import LOCAL_FS
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
 from tidelog.log.manager import LogManager
+from tidelog.log.names import INDEX, TIME_INDEX
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.reader import LogDirectory, PartitionReader
+from tidelog.log.segment_reader import SegmentReader
 from tidelog.log.statistics import StatisticsReader
 from tidelog.log.verify import PartitionVerifier, verify_checkpoints
 from tidelog.records.attributes import Codec
@@ -231,3 +235,19 @@ def test_a_torn_tail_is_a_warning(manager: LogManager, log: PartitionLog) -> Non
     path = log.segments[-1].data.path
     path.write_bytes(path.read_bytes() + b"torn")
     assert problems(log) == ["warning .log 4 bytes after the last whole batch"]
+
+
+@pytest.mark.parametrize("entries", [0, 1, 12_288, 12_289, 30_000])
+def test_only_the_used_part_of_a_preallocated_index_is_read(tmp_path: Path, entries: int) -> None:
+    segment = SegmentReader(LOCAL_FS, tmp_path, 100)
+    used = b"".join(struct.pack(">ii", number + 1, 10 * (number + 1)) for number in range(entries))
+    times = b"".join(struct.pack(">qi", 1000 + number, number + 1) for number in range(entries))
+    segment.file(INDEX).write_bytes(used + bytes(1 << 20))
+    segment.file(TIME_INDEX).write_bytes(times + bytes(12 << 16))
+    assert [tuple(entry) for entry in segment.offset_index[-1:]] == ([(100 + entries, 10 * entries)] if entries else [])
+    assert len(segment.offset_index) == len(segment.time_index) == entries
+    assert len(used) <= len(segment.offset_index_data) <= len(used) + (200 << 10)
+    segment.file(INDEX).write_bytes(used)
+    assert segment.offset_index_data == used
+    segment.file(INDEX).unlink()
+    assert segment.offset_index == []
