@@ -1,14 +1,15 @@
 """Our Spark source and sink beside Spark's own Kafka connector, on Apache Kafka and on Tidelog, in one run.
 
-    .venv/bin/python bench/spark_read_write.py [--quick] [--tidelog-only]
+    .venv/bin/python bench/spark_read_write.py [--quick] [--tidelog-only | --kafka-only] [--only "1000 B"]
 
 Ours runs on PySpark 4.3, the JVM connector on PySpark 4.0.0 (tools/spark_jvm.py): the newest for which it can be had.
-Reads sum the lengths of all values; writes go from Parquet to a topic of two partitions, ours exactly once. Rates are
-rows per second, best of the rounds; the ratio is ours to the connector's on the same broker. "PySpark alone" is the
-same query over a data source that does nothing (spark_engines/null_source.py): no Python source or sink can be faster,
-so where its own ratio is near the goal or below, PySpark is what forbids more. For the micro-batch, the parts of a
-trigger that Spark itself times are shown as well. "By CPU" compares rows per second of CPU time (Spark, its workers and
-the broker together): what the ratio is when all cores are busy, and hardly disturbed by whatever else the machine does.
+Reads sum the lengths of all values; writes go from Parquet to a topic of two partitions, ours exactly once. `--only`
+measures what has that text in its name. Rates are rows per second, best of the rounds; the ratio is ours to the
+connector's on the same broker. "PySpark alone" is the same query over a data source that does nothing
+(spark_engines/null_source.py): no Python source or sink can be faster, so where its own ratio is near the goal or
+below, PySpark is what forbids more. For the micro-batch, the parts of a trigger that Spark itself times are shown as
+well. "By CPU" compares rows per second of CPU time (Spark, its workers and the broker together): what the ratio is when
+all cores are busy, and hardly disturbed by whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ from tidelog.client.blocking import Driver
 from tidelog.client.producer.arrow_producer import ArrowProducer
 
 QUICK = "--quick" in sys.argv
+ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
 ROUNDS = 2 if QUICK else 4
-SIZES = [(100, 1_000_000 if QUICK else 2_000_000), (1000, 150_000 if QUICK else 400_000)]
+SIZES = [(100, 1_000_000 if QUICK else 2_000_000), (1000, 150_000 if QUICK else 600_000)]
 GOALS = {
     "read 100 B": 2,
     "segments 100 B": 3,
@@ -67,7 +69,7 @@ def fill(address: str) -> list[dict[str, object]]:
 
 
 def ours(address: str, pid: int, made: str, directory: Path) -> dict[str, dict[str, Any]]:
-    command = [sys.executable, str(JOB), "tidelog", address, str(pid), made, str(ROUNDS), str(directory)]
+    command = [sys.executable, str(JOB), "tidelog", address, str(pid), made, str(ROUNDS), ONLY, str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     if done.returncode:
         raise SystemExit(done.stderr[-4000:])
@@ -75,8 +77,13 @@ def ours(address: str, pid: int, made: str, directory: Path) -> dict[str, dict[s
 
 
 def theirs(address: str, pid: int, made: str) -> dict[str, dict[str, Any]]:
-    printed = spark_jvm.run(JOB, "kafka", address, str(pid), made, str(ROUNDS), timeout=1800)
+    printed = spark_jvm.run(JOB, "kafka", address, str(pid), made, str(ROUNDS), _peer_of(ONLY), timeout=1800)
     return json.loads(printed.splitlines()[-1])
+
+
+def _peer_of(what: str) -> str:
+    """What the connector's own figure to compare with is called: it has one way to read and one to write."""
+    return what.replace("segments", "read").split(",")[0]
 
 
 def compare(name: str, address: str, pid: int, directory: Path) -> None:
@@ -85,21 +92,23 @@ def compare(name: str, address: str, pid: int, directory: Path) -> None:
     print(f"\n{name}\n{'':28} {'JVM connector':>14} {'ours':>11} {'ratio':>7} {'goal':>7} {'by CPU':>7}", end="")
     print(f" {'PySpark alone':>20} {'by CPU':>7}")
     for what, (value, value_cpu) in mine["results"].items():
-        peer, peer_cpu = other["results"][what.replace("segments", "read").split(",")[0]]
+        peer, peer_cpu = other["results"][_peer_of(what)]
         (floor, floor_cpu), goal = mine["floors"][what], GOALS.get(what)
         wanted = "" if goal is None else f"{'<=' if 'ms' in what else '>='} {goal:g}"
         by_cpu = [f"{cpu / peer_cpu:.2f}x" if cpu else "" for cpu in (value_cpu, floor_cpu)]
         print(f"{what:28} {peer:>14,.0f} {value:>11,.0f} {value / peer:>6.2f}x {wanted:>7} {by_cpu[0]:>7}", end="")
         print(f" {floor:>12,.0f} {floor / peer:>6.2f}x {by_cpu[1]:>7}", flush=True)
-    print("parts of a trigger, median ms:")
+    if mine["parts"]:
+        print("parts of a trigger, median ms:")
     for who, parts in (*other["parts"].items(), *mine["parts"].items()):
         print(f"  {who:14}", ", ".join(f"{part} {took:g}" for part, took in parts.items()), flush=True)
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
-        with TidelogServer(Path(home, "tidelog")) as server:
-            compare("on Tidelog", server.address, server.pid, server.data)
+        if "--kafka-only" not in sys.argv:
+            with TidelogServer(Path(home, "tidelog")) as server:
+                compare("on Tidelog", server.address, server.pid, server.data)
         if "--tidelog-only" not in sys.argv:
             with KafkaBroker(KAFKA_4, Path(home, "kafka"), heap="1G") as kafka:
                 compare(f"on Apache Kafka {KAFKA_4}", kafka.address, kafka.pid, kafka.data)

@@ -1,11 +1,13 @@
 """One engine's side of bench/spark_read_write.py, run in that engine's own environment; prints one line of JSON.
 
-    engine.py FORMAT BROKER BROKER-PID TOPICS-JSON ROUNDS [LOG-DIRECTORY]
+    engine.py FORMAT BROKER BROKER-PID TOPICS-JSON ROUNDS ONLY [LOG-DIRECTORY]
 
-FORMAT is `tidelog` or `kafka`. Imports nothing of Tidelog but the session, and that only for `tidelog`; there the floor
-is measured as well: a data source that does nothing (null_source.py), under the same queries.
+FORMAT is `tidelog` or `kafka`; measured is what has ONLY in its name. Imports nothing of Tidelog but the session, and
+that only for `tidelog`; there the floor is measured as well: a data source that does nothing (null_source.py), under
+the same queries. Every query runs for WARM_UP seconds before it counts: Java compiles its code meanwhile.
 """
 
+import functools
 import json
 import os
 import statistics
@@ -14,6 +16,7 @@ import tempfile
 import time
 
 FLOOR = "bench_null"
+WARM_UP = 6
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -64,12 +67,16 @@ class Bench:
     def best(self, action, rows):
         """(rows per second, at its best; rows per second of CPU time of Spark, its workers and the broker, median)."""
         times, cpu = [], []
-        for _ in range(self.rounds + 1):
+        warm = time.perf_counter() + WARM_UP
+        action()
+        while time.perf_counter() < warm:
+            action()
+        for _ in range(self.rounds):
             started, used = time.perf_counter(), cpu_seconds(*self.processes)
             action()
             times.append(time.perf_counter() - started)
             cpu.append(cpu_seconds(*self.processes) - used)
-        return rows / min(times[1:]), rows / statistics.median(cpu[1:])  # a worker that ends takes its time along
+        return rows / min(times), rows / statistics.median(cpu)  # a worker that ends takes its time along
 
     def total(self, make, rows):
         """Summing up all values. A new DataFrame each time: Spark keeps an old one's shuffle."""
@@ -142,29 +149,42 @@ class Bench:
             return {part: statistics.median(one.get(part, 0) for one in counted) for part in counted[0]}
 
 
-def main():
-    form, broker, broker_pid, topics, rounds = sys.argv[1:6]
-    directory = sys.argv[6] if len(sys.argv) > 6 else None
-    bench = Bench(form, broker, int(broker_pid), int(rounds), directory)
-    results, floors = {}, {}
-    for topic in json.loads(topics):
+def cases(bench, topics):
+    """(what is measured, how, how its floor is measured), in the order of the table."""
+    form, ours = bench.form, bench.form == "tidelog"
+    for topic in topics:
         size, rows, name = topic["size"], topic["rows"], topic["name"]
-        results[f"read {size} B"] = bench.read(name, rows)
-        if directory:
-            results[f"segments {size} B"] = bench.segments(name, rows)
-            floors[f"read {size} B"] = floors[f"segments {size} B"] = bench.floor(size, rows)
-        results[f"write {size} B"] = bench.write(form, f"{name}-{form}", size, rows)
+        target = f"{name}-{form}"
+        read_floor = functools.cache(functools.partial(bench.floor, size, rows))
+        write_floor = functools.cache(functools.partial(bench.write, FLOOR, "", size, rows))
+        write = functools.partial(bench.write, form, target, size, rows)
+        yield f"read {size} B", functools.partial(bench.read, name, rows), read_floor
+        if ours:
+            yield f"segments {size} B", functools.partial(bench.segments, name, rows), read_floor
+        yield f"write {size} B", write, write_floor
+        if ours:
+            yield f"write {size} B, at least once", functools.partial(write, delivery="at_least_once"), write_floor
+
+
+def main():
+    form, broker, broker_pid, topics, rounds, only = sys.argv[1:7]
+    directory = sys.argv[7] if len(sys.argv) > 7 else None
+    bench = Bench(form, broker, int(broker_pid), int(rounds), directory)
+    topics = json.loads(topics)
+    results, floors, parts = {}, {}, {}
+    for name, measure, floor in cases(bench, topics):
+        if only in name:
+            results[name] = measure()
+            if form == "tidelog":
+                floors[name] = floor()
+    if only in "micro-batch ms":
+        first = topics[0]["name"]
+        who = "ours" if form == "tidelog" else "JVM connector"
+        parts[who] = bench.micro_batch(first, f"{first}-{form}")
+        results["micro-batch ms"] = parts[who]["triggerExecution"], None
         if form == "tidelog":
-            results[f"write {size} B, at least once"] = bench.write(
-                form, f"{name}-{form}", size, rows, delivery="at_least_once"
-            )
-            floors[f"write {size} B"] = floors[f"write {size} B, at least once"] = bench.write(FLOOR, "", size, rows)
-    first = json.loads(topics)[0]["name"]
-    parts = {"ours" if form == "tidelog" else "JVM connector": bench.micro_batch(first, f"{first}-{form}")}
-    results["micro-batch ms"] = next(iter(parts.values()))["triggerExecution"], None
-    if form == "tidelog":
-        parts["PySpark alone"] = bench.micro_batch_floor()
-        floors["micro-batch ms"] = parts["PySpark alone"]["triggerExecution"], None
+            parts["PySpark alone"] = bench.micro_batch_floor()
+            floors["micro-batch ms"] = parts["PySpark alone"]["triggerExecution"], None
     sys.stdout.write("\n" + json.dumps({"results": results, "floors": floors, "parts": parts}) + "\n")
 
 
