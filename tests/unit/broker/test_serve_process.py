@@ -141,3 +141,17 @@ def test_the_reference_page_is_what_the_declarations_say():
     script = Path(__file__).resolve().parents[3] / "tools" / "render_reference.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_reference_page_says_which_keys_have_no_effect():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "configuration.md").read_text()
+    idle = {text.partition("`")[0] for text in page.split("### `") if "\n*No effect here.*" in text}
+    assert {
+        "num.io.threads",
+        "ssl.protocol",
+        "group.share.max.size",
+        "local.retention.ms",
+        "replica.fetch.min.bytes",
+    } <= idle
+    busy = {"num.partitions", "retention.ms", "log.retention.hours", "log.cleaner.backoff.ms", "max.connections"}
+    assert not busy & idle
