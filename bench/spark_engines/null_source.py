@@ -104,16 +104,20 @@ class NullSource(DataSource):
         return "bench_null"
 
     def schema(self):
+        prepare_worker()
         return SCHEMA
 
     def reader(self, schema):
+        prepare_worker()
         return Reader(self.options)
 
     def streamReader(self, schema):
         return StreamReader(self.options)
 
     def writer(self, schema, overwrite):
+        prepare_worker()
         return Writer()
 
     def streamWriter(self, schema, overwrite):
+        prepare_worker()
         return StreamWriter()

@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 
 from tidelog.spark.options import schema_options, sink_options, source_options
 from tidelog.spark.schema import ddl
+from tidelog.spark.worker import prepare_worker
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -38,12 +39,14 @@ class TidelogDataSource(DataSource):
         return "tidelog"
 
     def schema(self) -> str:
+        prepare_worker()
         columns, include_headers = schema_options(self.options)
         return ddl(columns, include_headers=include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from tidelog.spark.batch_reader import BatchReader, FilteringBatchReader
 
+        prepare_worker()
         options = source_options(self.options, streaming=False)
         kind = FilteringBatchReader if _PUSHDOWN_WORKER in sys.modules else BatchReader
         return kind(options, tuple(schema.fieldNames()))
@@ -56,9 +59,11 @@ class TidelogDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from tidelog.spark.writers import BatchWriter
 
+        prepare_worker()
         return BatchWriter(sink_options(self.options), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from tidelog.spark.writers import StreamWriter
 
+        prepare_worker()
         return StreamWriter(sink_options(self.options), schema)
