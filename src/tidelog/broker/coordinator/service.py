@@ -24,9 +24,9 @@ class Service:
         return await self.write_to(self.runtime.shard_for(key), handler)
 
     async def write_to(self, shard: Shard, handler: Callable[[Any], Result | None]) -> Any:
-        future = Handoff()
-        shard.write(handler, _settle(future))
-        return await future
+        outcome = Outcome()
+        shard.write(handler, outcome)
+        return outcome.get() if outcome.known else await outcome.wait(Handoff())
 
     async def read(self, key: str, handler: Callable[[Any], Any]) -> Any:
         return await self.write_to(self.runtime.shard_for(key), lambda machine: Result(response=handler(machine)))
@@ -36,19 +36,39 @@ class Service:
 
         Replies come from the midst of the machine, which must not be asked anything new then: the loop wakes who waits.
         """
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        done = _settle(future)
-        self.runtime.shard_for(key).write(lambda machine: handler(machine, lambda response: done(response, None)), done)
-        return await future
+        outcome = Outcome()
+        self.runtime.shard_for(key).write(lambda machine: handler(machine, outcome), outcome)
+        return outcome.get() if outcome.known else await outcome.wait(asyncio.get_running_loop().create_future())
 
 
-def _settle(future: asyncio.Future[Any]) -> Callable[[Any, KafkaError | None], None]:
-    def done(response: Any, error: KafkaError | None) -> None:
-        if future.done():  # the client is gone and its request was cancelled
+class Outcome:
+    """The answer of one write, for whom it is called: often it is known before anybody has to wait for it."""
+
+    __slots__ = ("_error", "_future", "_response", "known")
+
+    def __init__(self) -> None:
+        self.known = False
+        self._future: asyncio.Future[Any] | None = None
+        self._response: Any = None
+        self._error: KafkaError | None = None
+
+    def __call__(self, response: Any, error: KafkaError | None = None) -> None:
+        if self._future is None:
+            self.known, self._response, self._error = True, response, error
+        elif self._future.done():  # the client is gone and its request was cancelled
             return
-        if error is not None:
-            future.set_exception(error)
+        elif error is not None:
+            self._future.set_exception(error)
         else:
-            future.set_result(response)
+            self._future.set_result(response)
 
-    return done
+    def get(self) -> Any:
+        """What is known. Raises KafkaError."""
+        if self._error is not None:
+            raise self._error
+        return self._response
+
+    def wait(self, future: asyncio.Future[Any]) -> asyncio.Future[Any]:
+        """`future`, which gets what is not known yet."""
+        self._future = future
+        return future

@@ -125,7 +125,7 @@ class Dispatcher:
             return
         if route.driven and type(result) is CoroutineType:
             self._drive(connection, header, request, result)
-        elif not inspect.isawaitable(result):
+        elif isinstance(result, Message) or not inspect.isawaitable(result):
             self._answer(connection, header, result)
         else:
             connection.begin()

@@ -105,7 +105,7 @@ class ClassicGroup:
         if self.leader is None:
             self.leader = member.member_id
         self.members[member.member_id] = member
-        self._protocol_support.update(entry.name for entry in member.protocols)
+        self._count_protocols(member, 1)
         if member.group_instance_id is not None:
             self.static[member.group_instance_id] = member.member_id
         self.pending_join.discard(member.member_id)
@@ -115,7 +115,7 @@ class ClassicGroup:
     def remove(self, member_id: str) -> ClassicMember | None:
         member = self.members.pop(member_id, None)
         if member is not None:
-            self._protocol_support.subtract(entry.name for entry in member.protocols)
+            self._count_protocols(member, -1)
             if member.awaiting_join is not None:
                 self.awaiting_join -= 1
             if self.static.get(member.group_instance_id or "") == member_id:
@@ -127,9 +127,13 @@ class ClassicGroup:
         return member
 
     def update(self, member: ClassicMember, protocols: Sequence[Protocol]) -> None:
-        self._protocol_support.subtract(entry.name for entry in member.protocols)
-        self._protocol_support.update(entry.name for entry in protocols)
+        self._count_protocols(member, -1)
         member.protocols = tuple(protocols)
+        self._count_protocols(member, 1)
+
+    def _count_protocols(self, member: ClassicMember, change: int) -> None:
+        for entry in member.protocols:
+            self._protocol_support[entry.name] += change
 
     def await_join(self, member: ClassicMember, reply: Reply) -> None:
         """The member waits. If it did so already, its client has given up that request: it is answered at last."""
