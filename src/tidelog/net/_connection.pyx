@@ -70,7 +70,7 @@ cdef class FrameSink:
 
 
 cdef class ServerConnection:
-    """asyncio's BufferedProtocol, duck-typed: uvloop and asyncio look for `get_buffer`."""
+    """asyncio's BufferedProtocol, duck-typed: uvloop looks for `get_buffer`. (asyncio does not; the broker refuses it.)"""
 
     def __init__(self, listener, FrameSink sink, ReceiveBuffers buffers, loop, Py_ssize_t max_frame):
         self.listener = listener
