@@ -39,8 +39,8 @@ SOURCES = ROOT / "src" / "tidelog"
 IDLE = re.compile(
     r"broker/config/(?!broker_config)|broker/handlers/config_(changes|entries)|log/topic_keys|log/config|client/|spark/"
 )
-#: Keys that are read by names put together from this beginning.
-FAMILY = "log.cleaner."
+#: Keys whose names are put together where they are read.
+FAMILIES = re.compile(r"log\.cleaner\.|group\.(consumer|share)\.(min|max)\.(session|heartbeat|record|assignment)\.")
 THEMES = (
     ("Identity and cluster", cluster),
     ("Listeners and connections", network),
@@ -95,7 +95,7 @@ class Readers:
         return self.named(key) or key.name.replace(".", "_") in self._fields
 
     def broker(self, key: Key[object]) -> bool:
-        by_name = key.name.startswith(FAMILY) or key.name in self._given or self.named(key)
+        by_name = FAMILIES.match(key.name) is not None or key.name in self._given or self.named(key)
         return by_name or self._constants[id(key)] in self._words
 
 

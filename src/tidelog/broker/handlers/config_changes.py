@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from operator import gt, lt
 from typing import Any
 
 from tidelog.broker.config.broker_config import BrokerConfig, listener_key
@@ -139,6 +140,27 @@ def check_values(values: Mapping[str, str], keys: ConfigDef, kind: str) -> None:
             code = ErrorCode.INVALID_REQUEST if keys is CLIENT_METRICS_KEYS else ErrorCode.INVALID_CONFIG
             raise KafkaError(code, f"Unknown {kind} config name: {name}")
         key.parse(value)
+
+
+def check_group_values(values: Mapping[str, str], config: BrokerConfig) -> None:
+    """Configs of groups: known, within the broker's limits (`group.consumer.min.…` and `…max.…`), and a session that
+    outlasts a heartbeat."""
+    check_values(values, GROUP_KEYS, "group")
+    for name, value in values.items():
+        kind, _, rest = name.partition(".")
+        for bound, wanted, beyond in (("min", "greater", lt), ("max", "less", gt)):
+            limit: Key[int] | None = BROKER_KEYS.keys.get(f"group.{kind}.{bound}.{rest}")
+            if limit is not None and beyond(int(value), config[limit]):
+                text = f"{name} must be {wanted} than or equal to {limit.name} ({config[limit]})"
+                raise KafkaError(ErrorCode.INVALID_CONFIG, text)
+    for kind in ("consumer", "share"):
+        session, heartbeat = (
+            int(values.get(f"{kind}.{what}") or config[BROKER_KEYS.keys[f"group.{kind}.{what}"]])
+            for what in ("session.timeout.ms", "heartbeat.interval.ms")
+        )
+        if session <= heartbeat:
+            text = f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, text)
 
 
 GROUP_KEYS = ConfigDef("Group")

@@ -7,7 +7,7 @@ store and in force on this broker before it is answered; levels of loggers are i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import logging_setup
@@ -22,6 +22,7 @@ from tidelog.broker.handlers.config_changes import (
     apply_changes,
     check_broker_values,
     check_form,
+    check_group_values,
     check_values,
 )
 from tidelog.broker.handlers.config_entries import (
@@ -214,7 +215,16 @@ async def _alter(
     elif kind == Resource.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-        await _alter_stored(broker, paths.GROUP_CONFIGS, name, changes, replace, validate_only, GROUP_KEYS, "group")
+        await _alter_stored(
+            broker,
+            paths.GROUP_CONFIGS,
+            name,
+            changes,
+            replace,
+            validate_only,
+            GROUP_KEYS,
+            lambda values: check_group_values(values, broker.config),
+        )
     elif kind == Resource.CLIENT_METRICS:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
@@ -226,7 +236,7 @@ async def _alter(
             replace,
             validate_only,
             CLIENT_METRICS_KEYS,
-            "client metrics",
+            lambda values: check_values(values, CLIENT_METRICS_KEYS, "client metrics"),
         )
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
@@ -296,12 +306,12 @@ async def _alter_stored(
     replace: bool,
     validate_only: bool,
     keys: ConfigDef,
-    kind: str,
+    check: Callable[[Mapping[str, str]], None],
 ) -> None:
     part = paths.sanitize(name)
     present = {} if replace else await _stored(broker, f"{root}/{part}")
     values = apply_changes(present, changes, keys)
-    check_values(values, keys, kind)
+    check(values)
     if not validate_only:
         change = f"{root.rpartition('/')[2]}/{part}"
         await broker.controller.put_config(

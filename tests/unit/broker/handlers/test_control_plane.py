@@ -8,7 +8,9 @@ import time
 import pytest
 from confluent_kafka import Producer
 
-from tidelog.common.errors import ErrorCode
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.handlers.config_changes import check_group_values
+from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol import messages as m
 
@@ -314,6 +316,37 @@ def test_groups_and_client_metrics_have_configs_too(ask):
     listed = ask(m.ListConfigResourcesRequest(resource_types=[CONFIG_GROUP, CONFIG_METRICS]))
     assert [(r.resource_name, r.resource_type) for r in listed.config_resources] == [("g", 32), ("m", 16)]
     assert [r.resource_name for r in ask(m.ListConfigResourcesRequest(), 0).config_resources] == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("values", "limit"),
+    [
+        ({"consumer.session.timeout.ms": "44999"}, "group.consumer.min.session.timeout.ms"),
+        ({"consumer.session.timeout.ms": "60001"}, "group.consumer.max.session.timeout.ms"),
+        ({"consumer.heartbeat.interval.ms": "4999"}, "group.consumer.min.heartbeat.interval.ms"),
+        ({"consumer.heartbeat.interval.ms": "15001"}, "group.consumer.max.heartbeat.interval.ms"),
+        ({"consumer.assignment.interval.ms": "15001"}, "group.consumer.max.assignment.interval.ms"),
+        ({"share.record.lock.duration.ms": "14999"}, "group.share.min.record.lock.duration.ms"),
+        ({"share.session.timeout.ms": "60001"}, "group.share.max.session.timeout.ms"),
+        ({"consumer.session.timeout.ms": "45000", "consumer.heartbeat.interval.ms": "15000"}, None),
+        ({"consumer.session.timeout.ms": "60000", "consumer.assignment.interval.ms": "0"}, None),
+        ({"share.record.lock.duration.ms": "15000"}, None),
+    ],
+)
+def test_a_group_keeps_within_the_brokers_limits(ask, values, limit):
+    """As Apache Kafka 4.3.1 answers."""
+    answer = alter(
+        ask, CONFIG_GROUP, "bounded", *((name, SET, value) for name, value in values.items()), validate_only=True
+    )
+    assert answer.error_code == (ErrorCode.INVALID_CONFIG if limit else ErrorCode.NONE)
+    assert limit is None or f"than or equal to {limit} (" in answer.error_message
+
+
+def test_a_groups_session_outlasts_its_heartbeat():
+    config = BrokerConfig({"log.dirs": "unused", "group.consumer.min.session.timeout.ms": "1000"})
+    check_group_values({"consumer.session.timeout.ms": "5001"}, config)
+    with pytest.raises(KafkaError, match=r"greater than consumer\.heartbeat\.interval\.ms"):
+        check_group_values({"consumer.session.timeout.ms": "5000"}, config)
 
 
 # -- cluster ---------------------------------------------------------------------------------------------------------
