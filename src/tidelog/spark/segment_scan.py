@@ -1,4 +1,4 @@
-"""Segments mode: tasks that read log files straight from disk, a few dozen MB each.
+"""Segments mode: tasks that read log files straight from disk, some hundred MB each.
 
 A task is a list of offset ranges, cut at batches that the offset index knows. The files are looked up when the task
 runs: compaction or retention may have replaced or removed those that the planner saw. Nothing is mapped into memory (a
@@ -7,6 +7,7 @@ file that is truncated meanwhile would kill the process), and nothing is locked.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,10 @@ from tidelog.spark.segment_topics import SegmentTopics
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TASK_BYTES = 64 << 20
+#: A task reads no more than this, so that work can be spread and repeated; and without need no less than that, for a
+#: task costs 10 ms by itself.
+TASK_BYTES = 256 << 20
+_SMALL_TASK_BYTES = 32 << 20
 #: What is read and decoded at once, and handed to Spark as one Arrow batch: small enough to stay in a core's cache.
 _CHUNK = 2 << 20
 _LOOKUPS = 5
@@ -56,8 +60,9 @@ def plan_segments(
     whole = [part for part in ranges if part.size > 0]
     directories = {part: str(topics.directory(TopicPartition(part.topic, part.partition))) for part in whole}
     total = sum(_bytes_of(PartitionReader(directories[part]), part) for part in whole)
-    wanted = options.min_partitions or 1
-    task_bytes = max(min(TASK_BYTES, -(-total // wanted)), 1)
+    wanted = options.min_partitions or min(os.cpu_count() or 1, total // _SMALL_TASK_BYTES)
+    share = max(-(-total // max(wanted, 1)), 1)
+    task_bytes = -(-share // -(-share // TASK_BYTES))  # equal parts of a share, so that nobody waits for the last task
     pieces = [piece for part in whole for piece in _cut(directories[part], part, task_bytes)]
     pending: list[SegmentRange] = []
     for piece in pieces:
