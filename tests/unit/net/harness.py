@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support.loop import until
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
@@ -95,12 +96,3 @@ async def many_listening(sink: FrameSink, names: list[str], clock: Clock = SYSTE
 async def read_frame(reader: asyncio.StreamReader) -> bytes:
     size = struct.unpack(">i", await reader.readexactly(4))[0]
     return await reader.readexactly(size)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Let the loop run until the condition holds."""
-    for _ in range(20_000):
-        if condition():
-            return
-        await asyncio.sleep(0.0005)
-    raise AssertionError("the condition never held")

@@ -15,7 +15,9 @@ import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .harness import FileSlice, RecordingSink, framed, listening, read_frame, until
+from support.loop import until
+
+from .harness import FileSlice, RecordingSink, framed, listening, read_frame
 
 
 def run(coroutine):

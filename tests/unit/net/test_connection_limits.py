@@ -12,10 +12,11 @@ from unittest.mock import Mock
 import pytest
 import uvloop
 
+from support.loop import until
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
 from tidelog.testing.clock import ManualClock
 
-from .harness import RecordingSink, framed, listening, many_listening, read_frame, until
+from .harness import RecordingSink, framed, listening, many_listening, read_frame
 
 
 def run(coroutine):

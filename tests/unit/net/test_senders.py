@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from .harness import FileSlice, RecordingSink, framed, listening, until
+from support.loop import until
+
+from .harness import FileSlice, RecordingSink, framed, listening
 
 SIZE = 6 << 20
 HEAD = struct.Struct(">i4s")

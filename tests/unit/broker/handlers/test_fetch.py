@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from support.loop import until
 from support.wire import batch, connected, fetch_request, produce_request, run, serving
 from tidelog.common.errors import ErrorCode
 from tidelog.log.append import AppendOrigin
@@ -127,15 +128,8 @@ def test_a_lost_consumer_leaves_the_purgatory(tmp_path):
             async with connected(broker) as client:
                 client.send(ApiKey.FETCH, 12, fetch_request({"t": {0: 0}}, max_wait_ms=60_000))
                 await other.produce("nope", batch(b"x"))
-                for _ in range(1000):
-                    if broker.purgatories.fetch:
-                        break
-                    await asyncio.sleep(0.001)
-            for _ in range(1000):
-                if not broker.purgatories.fetch:
-                    break
-                await asyncio.sleep(0.001)
-            assert len(broker.purgatories.fetch) == 0
+                await until(lambda: broker.purgatories.fetch)
+            await until(lambda: not broker.purgatories.fetch)
             assert len(broker.purgatories.timer) == 0
 
     run(main())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
+from support.loop import until
 from support.wire import NOW, batch, connected, run, serving
 from tidelog.broker.handlers import HANDLERS
 from tidelog.common.errors import ErrorCode
@@ -196,8 +195,7 @@ def test_delete_records_waits_for_the_followers(tmp_path):
             await client.produce("t", batch(b"a", b"b"))
             await follower.fetch("t", 2, version=12, replica_id=2, log_start_offset=0)
             client.send(ApiKey.DELETE_RECORDS, 2, delete_request(1))
-            await asyncio.sleep(0.02)
-            assert len(broker.purgatories.delete_records) == 1
+            await until(lambda: len(broker.purgatories.delete_records) == 1)
             await follower.fetch("t", 2, version=12, replica_id=2, log_start_offset=1)
             part = (await client.receive(ApiKey.DELETE_RECORDS, 2)).topics[0].partitions[0]
             assert (part.error_code, part.low_watermark) == (0, 1)

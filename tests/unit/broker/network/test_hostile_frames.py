@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from support.loop import until
 from support.wire import NOW, batch, connected, fetch_request, produce_request, run, serving
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import encode_request
@@ -112,11 +113,7 @@ def test_mutated_requests_of_other_kinds_leave_the_broker_well(tmp_path):
                     await asyncio.wait_for(client.reader.read(), 5)
             part = await good.produce("t", batch(b"still here"))
             assert part.error_code == 0
-            for _ in range(200):
-                if len(broker.network.table) == 1:
-                    break
-                await asyncio.sleep(0.005)
-            assert len(broker.network.table) == 1
+            await until(lambda: len(broker.network.table) == 1)
             assert len(broker.network.dispatcher) == 0
 
     run(main())

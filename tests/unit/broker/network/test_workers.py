@@ -6,6 +6,7 @@ import asyncio
 import random
 import threading
 
+from support.loop import until
 from support.wire import batch, connected, produce_request, run, serving
 from tidelog.broker.network.workers import Workers
 from tidelog.protocol.api import ApiKey
@@ -43,10 +44,7 @@ def test_a_full_broker_reads_no_new_requests_until_there_is_room(tmp_path, monke
             monkeypatch.setattr(type(partition), "prepare", blocking)
             noise = random.Random(1).randbytes(30_000)  # stays large when packed: work for a thread
             slow.send(ApiKey.PRODUCE, 9, produce_request({"t": {0: batch(noise, codec=Codec.GZIP)}}))
-            for _ in range(1000):
-                if len(broker.network.workers):
-                    break
-                await asyncio.sleep(0.001)
+            await until(lambda: len(broker.network.workers))
             async with connected(broker) as other:
                 other.send(ApiKey.PRODUCE, 9, produce_request({"t": {0: batch(b"quick")}}))
                 await asyncio.sleep(0.05)
