@@ -30,11 +30,6 @@ cdef class ReceiveBuffers:
         self.pool_bytes = 0
         self.pool_limit = pool_limit
 
-    @property
-    def pooled(self):
-        """Bytes that wait for re-use."""
-        return self.pool_bytes
-
     cdef bytearray take(self, Py_ssize_t size):
         """A buffer of at least `size` bytes that is now the caller's."""
         cdef Py_ssize_t index, have
