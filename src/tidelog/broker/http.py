@@ -105,8 +105,7 @@ class _Collector:
         broker, metrics = self._broker, self._broker.metrics
         served = Counter(metrics.requests)
         if (sink := broker.network.sink) is not None:
-            served[ApiKey.PRODUCE] += sink.hot_requests
-            served[ApiKey.OFFSET_COMMIT] += sink.commits.taken if sink.commits is not None else 0
+            served.update(sink.taken())
         for name, text, counts in (
             ("tidelog_requests", "Requests served.", served),
             ("tidelog_request_failures", "Requests that failed unexpectedly.", metrics.failures),

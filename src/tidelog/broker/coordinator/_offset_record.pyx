@@ -8,7 +8,6 @@ as strings of a message or still lie in the frame of a request:
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
@@ -45,12 +44,6 @@ cdef tuple offset_record(Text group, Text topic, int32_t partition, int64_t offs
     p = put_string(p + 14, metadata)
     store_64(p, commit_timestamp)
     return key, value
-
-
-cdef inline Text text_of(str string) except *:
-    cdef Text text
-    text.data = PyUnicode_AsUTF8AndSize(string, &text.size)
-    return text
 
 
 def encode_offset(str group not None, str topic not None, int32_t partition, int64_t offset, int32_t leader_epoch,

@@ -11,6 +11,8 @@ from tidelog.broker import config as keys
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.coordinator.config import GroupConfig, TransactionConfig
 from tidelog.broker.coordinator.group._commit_taker import CommitTaker
+from tidelog.broker.coordinator.group._heartbeat_taker import HeartbeatTaker
+from tidelog.broker.coordinator.group._offset_fetch_taker import OffsetFetchTaker
 from tidelog.broker.coordinator.group.machine import GroupMachine
 from tidelog.broker.coordinator.records import GROUP_CODEC, TRANSACTION_CODEC
 from tidelog.broker.coordinator.runtime import Runtime
@@ -23,9 +25,11 @@ from tidelog.broker.coordinator.transaction.peers import Peers
 from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
 from tidelog.broker.store import paths
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+from tidelog.protocol.api import ApiKey
 
 if TYPE_CHECKING:
     from tidelog.broker.controller.images import TopicImage
+    from tidelog.broker.network._hot import RequestSink
     from tidelog.broker.server import Broker
 
 
@@ -101,18 +105,20 @@ class Coordinators:
                 self._on_leadership(partition.tp, partition.leader_epoch)
         self._broker.metadata.on_change(self._on_topics)
         if (sink := self._broker.network.sink) is not None:
-            sink.commits = CommitTaker(
-                self.group.runtime,
-                self._broker.metadata,
-                self._broker.clock,
-                self._group_config.offset_metadata_max_bytes,
-            )
+            self._take_common_requests(sink)
         self._run(self._load_overrides())
         self._broker.on_entity_config(self._on_entity_config)
         config = self._broker.config
         self._every("offsets", config[keys.OFFSETS_RETENTION_CHECK_INTERVAL_MS], self._expire_offsets)
         self._every("abort", self._transaction_config.abort_interval_ms, self._abort_timed_out)
         self._every("expire", self._transaction_config.expire_interval_ms, self.transaction.expire_ids)
+
+    def _take_common_requests(self, sink: RequestSink) -> None:
+        """What consumers ask most often need not become a message first."""
+        runtime, limit = self.group.runtime, self._group_config.offset_metadata_max_bytes
+        sink.set_taker(ApiKey.OFFSET_COMMIT, CommitTaker(runtime, self._broker.metadata, self._broker.clock, limit))
+        sink.set_taker(ApiKey.OFFSET_FETCH, OffsetFetchTaker(runtime))
+        sink.set_taker(ApiKey.HEARTBEAT, HeartbeatTaker(runtime))
 
     async def stop(self) -> None:
         for handle in self._periodic.values():

@@ -195,6 +195,11 @@ class Shard:
         if record is not None:
             self.machine.replay(record, producer_id)
 
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was written is committed: what the machine knows now may be told at once."""
+        return self._written <= self._committed and not self._parked and self.state is ShardState.ACTIVE
+
     # -- writes and reads ------------------------------------------------------------------------------------------
 
     def write(self, handler: Callable[[Any], Result | None], done: Callable[[Any, KafkaError | None], None]) -> None:

@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from tidelog.broker.network._reader cimport Cursor, read_i32, read_i64, read_length, read_unsigned, skip, skip_tags
+from tidelog.broker.network._reader cimport Cursor, read_i8, read_i32, read_i64, read_length, read_unsigned, skip, skip_tags
 from tidelog.broker.network._writer cimport Writer
 from tidelog.common.errors import ProtocolError
 from tidelog.common.types import TopicPartition
@@ -212,11 +212,6 @@ cdef class FetchAsk:
             for name, topic_id, numbers in self.forgotten
             for number in numbers
         ]
-
-
-cdef inline int read_i8(Cursor* c) noexcept nogil:
-    cdef uint8_t* at = skip(c, 1)
-    return <signed char>at[0] if at != NULL else 0
 
 
 cdef inline Py_ssize_t array_length(Cursor* c, bint compact) noexcept nogil:

@@ -64,7 +64,7 @@ cdef class RequestSink(FrameSink):
     cdef bint scheduled
     cdef bint flushing
     cdef public bint hot
-    cdef public Taker commits
+    cdef list takers
     cdef readonly Py_ssize_t hot_requests
     cdef readonly Py_ssize_t groups_made
 

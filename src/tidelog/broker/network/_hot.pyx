@@ -5,8 +5,8 @@ this broker leads, nothing unusual asked for. They are parsed here without makin
 of all connections that were readable in one turn of the event loop are gathered by partition, checked, and appended with one
 call per partition; then all answers are encoded into one buffer, and each connection gets its own in one send.
 
-    frame      one request: hot ones are noted, others go on (after the noted ones were dealt with): offset commits to
-               their `Taker`, if there is one and it takes them, and the rest to the dispatcher
+    frame      one request: hot ones are noted, others go on (after the noted ones were dealt with), to the `Taker` of
+               their API, if there is one and it takes them, or to the dispatcher
     flush      at the end of the loop's turn, or when the receive memory is wanted: check, append, answer
 
 A `Lane` says what is needed to know whether a partition's batches may take this path. Lanes are dropped whenever a partition
@@ -36,7 +36,7 @@ logger = logging.getLogger("tidelog.requests")
 
 cdef enum:
     PRODUCE = 0
-    OFFSET_COMMIT = 8
+    APIS = 128                  # more than there are
     FIRST_VERSION = 3           # before it, batches are of magic 0 or 1
     LAST_VERSION = 13
     FLEXIBLE = 9
@@ -48,7 +48,7 @@ cdef class Taker:
     """Serves the common requests of one API from the bytes of their frames. `taken` counts them."""
 
     cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
-        """Serve a request, which begins its connection's wait; 0 when it must go the long way."""
+        """Serve a request, now or later (`connection.begin`); 0 when it must go the long way."""
         return 0
 
 
@@ -87,6 +87,7 @@ cdef class RequestSink(FrameSink):
         self.loop = loop
         self.clock = clock
         self.hot = hot
+        self.takers = [None] * APIS
         self.by_name = {}
         self.by_id = {}
         self.asked = []
@@ -108,6 +109,20 @@ cdef class RequestSink(FrameSink):
         self.by_id.clear()
         self.last_lanes = None
 
+    def set_taker(self, int key, Taker taker not None):
+        """Requests of this API are offered to `taker` first."""
+        if not 0 <= key < APIS:
+            raise ValueError(f"{key} is the key of no API")
+        self.takers[key] = taker
+
+    def taken(self):
+        """How many requests did not go the long way, by API key."""
+        cdef dict counts = {PRODUCE: self.hot_requests}
+        for key, taker in enumerate(self.takers):
+            if taker is not None:
+                counts[key] = (<Taker>taker).taken
+        return counts
+
     def on_lost(self, connection):
         self.dispatcher.on_lost(connection)
 
@@ -116,6 +131,7 @@ cdef class RequestSink(FrameSink):
     cdef int frame(self, ServerConnection connection, bytearray owner, unsigned char* base,
                    Py_ssize_t position, Py_ssize_t size) except -1:
         cdef int16_t version, key
+        cdef Taker taker
         if size < 8:
             raise ProtocolError(f"a request of {size} bytes has no room for its header")
         key = load_i16(base + position)
@@ -127,9 +143,10 @@ cdef class RequestSink(FrameSink):
             self.flush()
             if connection.closing:
                 return 0
-        if (key == OFFSET_COMMIT and self.hot and self.commits is not None
-                and self.commits.take(connection, base + position, size)):
-            return 0
+        if self.hot and 0 <= key < APIS:
+            taker = <Taker>self.takers[key]
+            if taker is not None and taker.take(connection, base + position, size):
+                return 0
         self.dispatcher.on_request(connection, PyByteArray_From(base + position, size))
         return 0
 

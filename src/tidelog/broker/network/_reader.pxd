@@ -3,6 +3,7 @@
 Every function answers something harmless after the end; the caller looks at `bad` once, when it is through.
 """
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "../../records/_wire.h" nogil:
@@ -28,6 +29,11 @@ cdef inline uint8_t* skip(Cursor* c, Py_ssize_t size) noexcept nogil:
         return NULL
     c.p += size
     return at
+
+
+cdef inline int read_i8(Cursor* c) noexcept nogil:
+    cdef uint8_t* at = skip(c, 1)
+    return <signed char>at[0] if at != NULL else 0
 
 
 cdef inline int16_t read_i16(Cursor* c) noexcept nogil:
@@ -76,3 +82,32 @@ cdef inline void skip_tags(Cursor* c) noexcept nogil:
         read_unsigned(c)
         skip(c, read_unsigned(c))
         count -= 1
+
+
+cdef inline str read_text(Cursor* c, bint compact, bint nullable):
+    """A string; bytes that are no UTF-8 count as past the end, for only the long way knows what to make of them."""
+    cdef Py_ssize_t size = read_length(c, compact, 2)
+    cdef uint8_t* at
+    if size == -1 and nullable:
+        return None
+    at = skip(c, size)
+    if c.bad:
+        return None
+    try:
+        return PyUnicode_DecodeUTF8(<const char*>at, size, NULL)
+    except UnicodeDecodeError:
+        c.bad = True
+        return None
+
+
+cdef inline void open_request(Cursor* c, uint8_t* frame, Py_ssize_t size, bint flexible) noexcept nogil:
+    """Stand at the body of a request: behind key, version and correlation id, the client's name, and tags."""
+    cdef Py_ssize_t length
+    c.p = frame + 8
+    c.end = frame + size
+    c.bad = False
+    length = read_length(c, False, 2)
+    if length != -1:
+        skip(c, length)
+    if flexible:
+        skip_tags(c)

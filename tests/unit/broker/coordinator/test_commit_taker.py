@@ -3,138 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from scenarios.coordinator.driver import encode_subscription
+from support.group_sides import Choices, Side, exchange, side, until
 from support.loop import async_test
-from support.wire import FixedClock, WireClient, batch, produce_request
-from tidelog.broker.server import Broker
+from support.wire import batch, produce_request
 from tidelog.common.errors import ErrorCode
-from tidelog.common.rng import seeded_rng
-from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
 from tidelog.protocol import messages as m
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import decode_response, encode_request
-from tidelog.records.batch import iter_batches
 
-SETTINGS = {
-    "listeners": "PLAINTEXT://127.0.0.1:0",
-    "group.initial.rebalance.delay.ms": "0",
-    "offsets.topic.num.partitions": "1",
-    "offset.metadata.max.bytes": "40",
-    "node.id": "1",
-}
-OFFSETS = TopicPartition(GROUP_METADATA_TOPIC, 0)
 #: So many requests go to both brokers.
 REQUESTS = 900
 
+COMMIT = ApiKey.OFFSET_COMMIT
 Partition = m.OffsetCommitRequest.OffsetCommitRequestPartition
 Topic = m.OffsetCommitRequest.OffsetCommitRequestTopic
-
-
-async def until(ask: Callable[[], Awaitable[Any]]) -> None:
-    """Ask until there is no error: the internal topic is made by the first question, and then loaded."""
-    while (await ask()).error_code:  # noqa: ASYNC110 - a client has no other way to learn of it
-        await asyncio.sleep(0.01)
-
-
-class Side:
-    """A broker with two topics, and with a member of each protocol."""
-
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
-        self.classic = ("", -1)
-        self.ids: dict[str, bytes] = {}
-
-    @property
-    def machine(self) -> Any:
-        return self.broker.coordinators.group.runtime.active(0).machine
-
-    @property
-    def taken(self) -> int:
-        sink = self.broker.network.sink
-        assert sink is not None
-        assert sink.commits is not None
-        return sink.commits.taken
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[WireClient]:
-        host, port = self.broker.address.split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        try:
-            yield WireClient(reader, writer)
-        finally:
-            writer.close()
-
-    async def prepare(self) -> None:
-        async with self.client() as client:
-            wanted = [
-                m.CreateTopicsRequest.CreatableTopic(name=name, num_partitions=count, replication_factor=1)
-                for name, count in (("one", 1), ("three", 3))
-            ]
-            made = await client.ask(ApiKey.CREATE_TOPICS, 5, m.CreateTopicsRequest(topics=wanted, timeout_ms=9000))
-            assert {topic.error_code for topic in made.topics} == {0}
-            self.ids = {name: self.broker.metadata.topic_id(name) for name in ("one", "three")}
-            self.ids["nowhere"] = bytes(15) + b"\x01"
-            find = m.FindCoordinatorRequest(key="any", key_type=0)
-            await until(lambda: client.ask(ApiKey.FIND_COORDINATOR, 2, find))
-            fetch = m.OffsetFetchRequest(group_id="any", topics=[])
-            await until(lambda: client.ask(ApiKey.OFFSET_FETCH, 5, fetch))
-            await self._join_classic(client)
-            beat = m.ConsumerGroupHeartbeatRequest(
-                group_id="consumer",
-                member_id="c1",
-                member_epoch=0,
-                rebalance_timeout_ms=9000,
-                subscribed_topic_names=["three"],
-                topic_partitions=[],
-            )
-            assert (await client.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, beat)).error_code == 0
-
-    async def _join_classic(self, client: WireClient) -> None:
-        protocol = m.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=encode_subscription(["one"]))
-        join = m.JoinGroupRequest(
-            group_id="classic",
-            session_timeout_ms=30_000,
-            rebalance_timeout_ms=30_000,
-            group_instance_id="i1",
-            protocol_type="consumer",
-            protocols=[protocol],
-        )
-        joined = await client.ask(ApiKey.JOIN_GROUP, 5, join)
-        self.classic = (joined.member_id, joined.generation_id)
-        assignment = m.SyncGroupRequest.SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"")
-        sync = m.SyncGroupRequest(
-            group_id="classic",
-            generation_id=joined.generation_id,
-            member_id=joined.member_id,
-            group_instance_id="i1",
-            assignments=[assignment],
-        )
-        assert (await client.ask(ApiKey.SYNC_GROUP, 3, sync)).error_code == 0
-
-    def commits(self) -> list[list[tuple[bytes | None, bytes | None]]]:
-        """The commits in the log, batch by batch."""
-        batches = [
-            [(record.key, record.value) for record in batch if record.key and record.key[:2] == b"\x00\x01"]
-            for buffer in self.broker.replicas.read_committed_batches(OFFSETS)
-            for batch in iter_batches(buffer)
-        ]
-        return [records for records in batches if records]
-
-
-@asynccontextmanager
-async def side(path: Path, *, hot: bool = True) -> AsyncIterator[Side]:
-    async with Broker({**SETTINGS, "log.dirs": str(path)}, clock=FixedClock(), rng=seeded_rng(5)) as broker:
-        made = Side(broker)
-        await made.prepare()
-        assert broker.network.sink is not None
-        broker.network.sink.hot = hot
-        yield made
 
 
 def request(group: str = "g", topics: dict[str, list[int]] | None = None, **fields: Any) -> m.OffsetCommitRequest:
@@ -148,80 +34,53 @@ def request(group: str = "g", topics: dict[str, list[int]] | None = None, **fiel
     )
 
 
-class Frames:
+class Frames(Choices):
     """The same sequence of requests for each side, but for the ids that its broker gave."""
 
     def __init__(self, side: Side, seed: int) -> None:
+        super().__init__(seed)
         self._side = side
-        self._rng = random.Random(seed)
 
     def __iter__(self) -> Iterator[bytes]:
         for number in range(REQUESTS):
-            version = self._rng.randrange(11)
-            client = self._one(None, "c", "ü" * 9)
+            version = self.rng.randrange(11)
+            client = self.one(None, "c", "ü" * 9)
             frame = encode_request(ApiKey.OFFSET_COMMIT, version, number, client, self._commit(version))
-            yield self._mutated(frame) if self._rng.random() < 0.25 else frame
-
-    def _one(self, *choices: Any) -> Any:
-        return self._rng.choice(choices)
-
-    def _mostly(self, usual: Any, *odd: Any) -> Any:
-        return usual if self._rng.random() < 0.85 else self._rng.choice(odd)
+            yield self.perhaps_mutated(frame)
 
     def _commit(self, version: int) -> m.OffsetCommitRequest:
-        group = self._one("g", "", "grüße", "classic", "classic", "consumer")
+        group = self.one("g", "", "grüße", "classic", "classic", "consumer")
         member, generation, instance = "", -1, None
         if group == "classic":
             member, generation = self._side.classic
-            instance = self._mostly("i1", None, "i2")
+            instance = self.mostly("i1", None, "i2")
         elif group == "consumer":
-            member, generation = "c1", 1
-        member = self._mostly(member, "", "who", "c1")
-        generation = self._mostly(generation, -1, 0, 1, 2, 99)
+            member, generation = self._side.consumer
+        member = self.mostly(member, "", "who", "c1")
+        generation = self.mostly(generation, -1, 0, 1, 2, 99)
         return m.OffsetCommitRequest(
             group_id=group,
             generation_id_or_member_epoch=generation,
             member_id=member,
             group_instance_id=instance if version >= 7 else None,
-            retention_time_ms=self._mostly(-1, 5000) if 2 <= version <= 4 else -1,
-            topics=[self._topic(version) for _ in range(self._mostly(1, 0, 2, 3))],
+            retention_time_ms=self.mostly(-1, 5000) if 2 <= version <= 4 else -1,
+            topics=[self._topic(version) for _ in range(self.mostly(1, 0, 2, 3))],
         )
 
     def _topic(self, version: int) -> Topic:
-        name = self._mostly("three", "one", "nowhere")
-        topic = Topic(name=name, partitions=[self._partition(version) for _ in range(self._mostly(1, 0, 2, 5))])
+        name = self.mostly("three", "one", "nowhere")
+        topic = Topic(name=name, partitions=[self._partition(version) for _ in range(self.mostly(1, 0, 2, 5))])
         if version >= 10:
             topic.topic_id = self._side.ids[name]
         return topic
 
     def _partition(self, version: int) -> Partition:
         return Partition(
-            partition_index=self._mostly(self._one(0, 1, 2), 3, -1),
-            committed_offset=self._one(0, 1, -1, 1 << 40, (1 << 63) - 1),
-            committed_leader_epoch=self._one(-1, 0, 7) if version >= 6 else -1,
-            committed_metadata=self._mostly(self._one(None, "", "plain", "größer", "x" * 40), "ü" * 40, "x" * 41),
+            partition_index=self.mostly(self.one(0, 1, 2), 3, -1),
+            committed_offset=self.one(0, 1, -1, 1 << 40, (1 << 63) - 1),
+            committed_leader_epoch=self.one(-1, 0, 7) if version >= 6 else -1,
+            committed_metadata=self.mostly(self.one(None, "", "plain", "größer", "x" * 40), "ü" * 40, "x" * 41),
         )
-
-    def _mutated(self, frame: bytes) -> bytes:
-        body = bytearray(frame[4:])
-        at = self._rng.randrange(8, len(body))
-        kind = self._rng.random()
-        if kind < 0.7:
-            body[at] = self._one(0, 1, 2, 0x7F, 0x80, 0xC3, 0xFF, self._rng.randrange(256))
-        elif kind < 0.85:
-            del body[at : at + self._rng.randrange(1, 9)]
-        else:
-            body[at:at] = self._rng.randbytes(self._rng.randrange(1, 9))
-        return len(body).to_bytes(4, "big") + bytes(body)
-
-
-async def exchange(client: WireClient, frame: bytes) -> bytes | None:
-    """The answer, or None when the connection is closed instead."""
-    try:
-        client.writer.write(frame)
-        return await asyncio.wait_for(client.receive_frame(), 5)
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
 
 
 @async_test
@@ -238,8 +97,8 @@ async def test_both_ways_give_the_same_answers_records_and_state(tmp_path: Path)
         assert hot.machine.state.offsets.durable_view() == long.machine.state.offsets.durable_view()
         assert hot.machine.state.groups.keys() == long.machine.state.groups.keys()
         assert closed > 20
-        assert REQUESTS / 6 < hot.taken < good
-        assert long.taken == 0
+        assert REQUESTS / 6 < hot.taken(COMMIT) < good
+        assert long.taken(COMMIT) == 0
         before_loading = hot.machine.state.offsets.durable_view()
         runtime = hot.broker.coordinators.group.runtime
         runtime._start(0, runtime.active(0).epoch)
@@ -263,7 +122,7 @@ async def test_commits_of_one_turn_share_an_append(tmp_path: Path) -> None:
             correlation, answer = decode_response(ApiKey.OFFSET_COMMIT, 8, await client.receive_frame())
             assert correlation == number
             assert [part.error_code for topic in answer.topics for part in topic.partitions] == [0]
-        assert hot.taken == 20
+        assert hot.taken(COMMIT) == 20
         assert sum(map(len, hot.commits())) == 20
         assert len(hot.commits()) < 20
         for _, context in clients:
@@ -285,7 +144,7 @@ async def test_requests_behind_a_commit_wait_for_its_answer(tmp_path: Path) -> N
         )
         answers = [await asyncio.wait_for(client.receive_frame(), 5) for _ in range(6)]
         assert [int.from_bytes(answer[:4], "big") for answer in answers] == [1, 2, 3, 4, 5, 6]
-        assert hot.taken == 3
+        assert hot.taken(COMMIT) == 3
 
 
 @async_test
@@ -308,7 +167,7 @@ async def test_a_failed_append_is_answered_as_on_the_long_way(tmp_path: Path) ->
         answer = decode_response(ApiKey.OFFSET_COMMIT, 8, found[0])[1]
         codes = [part.error_code for topic in answer.topics for part in topic.partitions]
         assert codes == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
-        assert hot.taken == 1
+        assert hot.taken(COMMIT) == 1
 
 
 @async_test

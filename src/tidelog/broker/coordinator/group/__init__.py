@@ -12,7 +12,9 @@ Reading order:
     reconcile                           from what a member has towards what it shall have
     regex                               RE2 subscriptions
     offsets, commits                    committed offsets; commit, fetch, delete, expiry
-    _committed, _commit_taker           one committed offset; the common OffsetCommit, from its bytes to its answer
+    _committed                          one committed offset
+    _commit_taker, _offset_fetch_taker,
+    _heartbeat_taker                    the common requests, from their bytes to their answers
     state                               all groups and offsets of a shard, changed by replay
     update, session                     the steps of every change of a consumer group; time-outs and fencing
     migration                           conversion both ways

@@ -14,14 +14,13 @@ Until everything is known to be well, nothing has been changed.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
-from tidelog.broker.coordinator._offset_record cimport MAX_TEXT, Text, offset_record
+from tidelog.broker.coordinator._offset_record cimport MAX_TEXT, Text, offset_record, text_of
 from tidelog.broker.coordinator.group._committed cimport Committed
 from tidelog.broker.network._hot cimport Taker
 from tidelog.broker.network._reader cimport (
-    Cursor, load_i16, load_i32, read_i32, read_i64, read_length, skip, skip_tags,
+    Cursor, load_i16, load_i32, open_request, read_i32, read_i64, read_length, read_text, skip, skip_tags,
 )
 from tidelog.broker.network._writer cimport Writer
 from tidelog.net._connection cimport ServerConnection
@@ -70,14 +69,6 @@ cdef class Answers:
             self.taker.answer(ask, code)
 
 
-cdef inline str text(const uint8_t* data, Py_ssize_t size):
-    """None if the bytes are no UTF-8: the long way makes the best of them."""
-    try:
-        return PyUnicode_DecodeUTF8(<const char*>data, size, NULL)
-    except UnicodeDecodeError:
-        return None
-
-
 cdef class CommitTaker(Taker):
     """`runtime` has the group shards, `metadata` the topics."""
 
@@ -105,45 +96,23 @@ cdef class CommitTaker(Taker):
     cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
         cdef Cursor c
         cdef Ask ask
-        cdef Text group
         cdef str member, instance = None
         cdef int32_t generation
-        cdef Py_ssize_t length
         cdef uint8_t* topics
         cdef int16_t version = load_i16(frame + 2)
         cdef bint compact = version >= FLEXIBLE
         if version < FIRST_VERSION or version > LAST_VERSION:
             return 0
-        c.p = frame + 8
-        c.end = frame + size
-        c.bad = False
-        length = read_length(&c, False, 2)
-        if length != -1:  # the client's name
-            skip(&c, length)
-        if compact:
-            skip_tags(&c)
-        group.size = read_length(&c, compact, 2)
-        group.data = <const char*>skip(&c, group.size)
+        open_request(&c, frame, size, compact)
+        self.group = read_text(&c, compact, False)
         generation = read_i32(&c)
-        length = read_length(&c, compact, 2)
-        at = <uint8_t*>skip(&c, length)
-        if c.bad or group.size > MAX_TEXT:
-            return 0
-        self.group = text(<const uint8_t*>group.data, group.size)
-        member = text(at, length)
+        member = read_text(&c, compact, False)
         if version >= INSTANCE_IDS:
-            length = read_length(&c, compact, 2)
-            if length != -1:
-                at = skip(&c, length)
-                if c.bad:
-                    return 0
-                instance = text(at, length)
-                if instance is None:
-                    return 0
+            instance = read_text(&c, compact, True)
         if version <= RETENTION_UNTIL and read_i64(&c) != -1:
             return 0
         topics = c.p
-        if c.bad or self.group is None or member is None or not self.read_topics(&c, group, version):
+        if c.bad or not self.read_topics(&c, version):
             return 0
         try:
             shard = self.runtime.shard_for(self.group)
@@ -162,31 +131,26 @@ cdef class CommitTaker(Taker):
         self.wait(shard, sequence, ask)
         return 1
 
-    cdef int read_topics(self, Cursor* c, Text group, int version) except -1:
+    cdef int read_topics(self, Cursor* c, int version) except -1:
         """Make the records of the request; 0 when something about them is unusual."""
         cdef bint compact = version >= FLEXIBLE
         cdef Py_ssize_t topics = read_length(c, compact, 4)
         cdef int64_t now = self.clock.time_ms()
-        cdef Text topic
+        cdef Text group = text_of(self.group)
+        cdef uint8_t* topic_id
         cdef str name
         self.records = []
         self.entries = []
         self.size = 0
-        if topics < 1 or topics > c.end - c.p:
+        if group.size > MAX_TEXT or topics < 1 or topics > c.end - c.p:
             return 0
         for _ in range(topics):
-            topic.size = 16 if version >= TOPIC_IDS else read_length(c, compact, 2)
-            topic.data = <const char*>skip(c, topic.size)
-            if c.bad:
-                return 0
             if version >= TOPIC_IDS:
-                name = self.metadata.topic_name(PyBytes_FromStringAndSize(topic.data, 16))
-                encoded = None if name is None else name.encode()
-                if encoded is not None:
-                    topic.data, topic.size = PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded)
+                topic_id = skip(c, 16)
+                name = None if c.bad else self.metadata.topic_name(PyBytes_FromStringAndSize(<char*>topic_id, 16))
             else:
-                name = text(<const uint8_t*>topic.data, topic.size)
-            if name is None or not self.read_partitions(c, group, topic, name, version, now):
+                name = read_text(c, compact, False)
+            if name is None or not self.read_partitions(c, group, name, version, now):
                 return 0
             if compact:
                 skip_tags(c)
@@ -194,12 +158,12 @@ cdef class CommitTaker(Taker):
             skip_tags(c)
         return not c.bad and c.p == c.end
 
-    cdef int read_partitions(self, Cursor* c, Text group, Text topic, str name, int version, int64_t now) except -1:
+    cdef int read_partitions(self, Cursor* c, Text group, str name, int version, int64_t now) except -1:
         cdef bint compact = version >= FLEXIBLE
         cdef Py_ssize_t partitions = read_length(c, compact, 4)
         cdef int32_t index, epoch
         cdef int64_t offset
-        cdef Text metadata
+        cdef Text topic = text_of(name), metadata
         cdef Committed entry
         cdef str words
         cdef tuple record
@@ -210,16 +174,11 @@ cdef class CommitTaker(Taker):
             index = read_i32(c)
             offset = read_i64(c)
             epoch = read_i32(c) if version >= LEADER_EPOCHS else -1
-            metadata.size = read_length(c, compact, 2)
-            if metadata.size == -1:
-                metadata.size = 0
-            metadata.data = <const char*>skip(c, metadata.size)
+            words = read_text(c, compact, True) or ""
+            metadata = text_of(words)
             if compact:
                 skip_tags(c)
             if c.bad or index < 0 or index >= <int32_t>count or metadata.size > self.max_metadata:
-                return 0
-            words = "" if not metadata.size else text(<const uint8_t*>metadata.data, metadata.size)
-            if words is None:
                 return 0
             entry = Committed.__new__(Committed)
             entry.offset = offset

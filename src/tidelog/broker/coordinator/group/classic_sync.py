@@ -70,17 +70,21 @@ class ClassicSync:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def heartbeat(self, group: ClassicGroup, request: HeartbeatRequest) -> Result:
+        error = self.beat(group, request.member_id, request.group_instance_id, request.generation_id)
+        return Result(response=HeartbeatResponse(error_code=error))
+
+    def beat(self, group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
+        """The member lives: is a rebalance under way? Raises KafkaError when it is not one of the group."""
         if group.is_in(ClassicState.DEAD):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        group.check_member(request.member_id, request.group_instance_id)
-        if request.generation_id != group.generation:
+        group.check_member(member_id, instance_id)
+        if generation != group.generation:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         if group.is_in(ClassicState.EMPTY):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        self._rebalance.keep_alive(group, group.members[request.member_id])
+        self._rebalance.keep_alive(group, group.members[member_id])
         rebalancing = group.is_in(ClassicState.PREPARING_REBALANCE)
-        error = ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else ErrorCode.NONE
-        return Result(response=HeartbeatResponse(error_code=error))
+        return ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else ErrorCode.NONE
 
     def leave(self, group: ClassicGroup, request: LeaveGroupRequest) -> Result:
         """Version 3 and later name several members; the handler turns an older request into a list of one."""

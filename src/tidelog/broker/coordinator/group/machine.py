@@ -145,6 +145,13 @@ class GroupMachine:
             return self._bridge.heartbeat(group, request)
         return self._sync.heartbeat(group, request)
 
+    def beat(self, group_id: str, member_id: str, instance_id: str | None, generation: int) -> ErrorCode | None:
+        """The same for a classic group, where a heartbeat writes nothing; None if the group is of the other kind."""
+        group = self._known(group_id)
+        if isinstance(group, ConsumerGroup):
+            return None
+        return self._sync.beat(group, member_id, instance_id, generation)
+
     def leave(self, request: LeaveGroupRequest) -> Result:
         group = self._known(request.group_id)
         if isinstance(group, ConsumerGroup):
@@ -252,12 +259,16 @@ class GroupMachine:
     def fetch(
         self, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
     ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
-        known = self.state.groups.get(group.group_id)
-        if isinstance(known, ConsumerGroup) and (group.member_id is not None or group.member_epoch >= 0):
-            member = known.member(group.member_id or "")
-            if not member.uses_classic and member.epoch != group.member_epoch:
-                raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
+        self.check_fetch(group.group_id, group.member_id, group.member_epoch)
         return self.commits.fetch(group, require_stable)
+
+    def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
+        """Raise unless whoever says that it is a member of a consumer group is one, and is up to date."""
+        group = self.state.groups.get(group_id)
+        if isinstance(group, ConsumerGroup) and (member_id is not None or member_epoch >= 0):
+            member = group.member(member_id or "")
+            if not member.uses_classic and member.epoch != member_epoch:
+                raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> Result:
         group = self.state.group(request.group_id)
