@@ -23,6 +23,9 @@ from tidelog.protocol.messages import JoinGroupResponse, SyncGroupResponse
 
 logger = logging.getLogger(__name__)
 
+#: So many milliseconds longer the first join phase of a group lasts while ids are out that nobody has joined with yet.
+PATIENCE = 5
+
 
 class ClassicRebalance:
     """The steps that joins, leaves and time-outs share."""
@@ -61,14 +64,22 @@ class ClassicRebalance:
     def _schedule_join(self, group: ClassicGroup, delay_ms: int) -> None:
         self.timers.set(("join", group.group_id), delay_ms, lambda: self.complete_join(group))
 
-    def _schedule_initial(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
-        """An empty group waits for company; each arrival extends the wait, up to the rebalance time-out."""
+    def _schedule_initial(
+        self, group: ClassicGroup, delay_ms: int, remaining_ms: int, patience: int = PATIENCE
+    ) -> None:
+        """An empty group waits for company; each arrival extends the wait, up to the rebalance time-out.
+
+        Whoever was just given its id (KIP-394) is about to join: a few milliseconds for it save everybody a rebalance.
+        """
 
         def expired() -> Result | None:
             if group.new_member_added and remaining_ms > 0:
                 group.new_member_added = False
                 again = min(self.config.initial_rebalance_delay_ms, remaining_ms)
                 self._schedule_initial(group, again, max(remaining_ms - again, 0))
+                return None
+            if group.pending_join and patience:
+                self._schedule_initial(group, 1, remaining_ms, patience - 1)
                 return None
             return self.complete_join(group)
 
