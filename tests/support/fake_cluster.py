@@ -11,6 +11,7 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader
 from tidelog.protocol.messages import (
     AddPartitionsToTxnResponse,
+    CreatePartitionsResponse,
     EndTxnResponse,
     FetchResponse,
     FindCoordinatorResponse,
@@ -39,6 +40,8 @@ class FakeCluster(FakeBroker):
         self.session: dict[int, Any] = {}
         self.transaction: list[tuple[str, int]] = []
         self.ended: list[bool] = []
+        self.widen = 0
+        self.lag = 0  # so many answers to Metadata are given before new partitions are seen
 
     def append(self, partition: int, batch: bytes) -> int:
         copy = bytearray(batch)
@@ -58,7 +61,17 @@ class FakeCluster(FakeBroker):
         error = int(errors.pop(0)) if errors else 0
         return HANDLERS[key](self, request, error)
 
+    def create_partitions(self, request: Any, error: int) -> CreatePartitionsResponse:
+        topic = request.topics[0]
+        self.widen = topic.count - len(self.logs)
+        result = CreatePartitionsResponse.CreatePartitionsTopicResult(name=topic.name, error_code=error)
+        return CreatePartitionsResponse(results=[result])
+
     def metadata(self, request: Any, error: int) -> MetadataResponse:
+        if self.widen and not self.lag:
+            self.logs += [bytearray() for _ in range(self.widen)]
+            self.widen = 0
+        self.lag = max(0, self.lag - 1)
         host, port = "127.0.0.1", self.port
         names = [topic.name for topic in request.topics] if request.topics is not None else [TOPIC]
         return MetadataResponse(
@@ -175,4 +188,5 @@ HANDLERS: dict[ApiKey, Callable[[FakeCluster, Any, int], Any]] = {
     ApiKey.INIT_PRODUCER_ID: FakeCluster.init_producer_id,
     ApiKey.ADD_PARTITIONS_TO_TXN: FakeCluster.add_partitions,
     ApiKey.END_TXN: FakeCluster.end_transaction,
+    ApiKey.CREATE_PARTITIONS: FakeCluster.create_partitions,
 }

@@ -37,13 +37,20 @@ async def create_topic(
         if outcome.error_code and not (exists_ok and outcome.error_code == ErrorCode.TOPIC_ALREADY_EXISTS):
             raise KafkaError(outcome.error_code, outcome.error_message)
 
-    async def await_leaders() -> None:
+    await cluster.retry(create)
+    await _await_leaders(cluster, name, 1)
+
+
+async def _await_leaders(cluster: ClusterClient, name: str, at_least: int) -> None:
+    """Wait until a broker tells of so many partitions, all with leaders: it hears of a change after the controller has answered."""
+
+    async def look() -> None:
         await cluster.refresh([name])
-        if cluster.metadata.missing([name], cluster.clock.time_ms()):
+        led = not cluster.metadata.missing([name], cluster.clock.time_ms())
+        if not led or len(cluster.metadata.partitions(name)) < at_least:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} has partitions without a leader")
 
-    await cluster.retry(create)
-    await cluster.retry(await_leaders)
+    await cluster.retry(look)
 
 
 async def delete_topic(cluster: ClusterClient, name: str, *, missing_ok: bool = False) -> None:
@@ -97,7 +104,7 @@ async def delete_records(cluster: ClusterClient, before: Mapping[TopicPartition,
 
 
 async def create_partitions(cluster: ClusterClient, name: str, count: int) -> None:
-    """Give the topic more partitions, `count` in all."""
+    """Give the topic more partitions, `count` in all, and wait until they have leaders."""
     topic = CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count, assignments=None)
     request = CreatePartitionsRequest(topics=[topic], timeout_ms=30_000)
 
@@ -111,4 +118,4 @@ async def create_partitions(cluster: ClusterClient, name: str, count: int) -> No
 
     if not await cluster.retry(create):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name} to give partitions to")
-    cluster.metadata.mark_stale([name])
+    await _await_leaders(cluster, name, count)

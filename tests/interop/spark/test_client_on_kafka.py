@@ -134,6 +134,5 @@ def test_offsets_groups_and_deleted_records(driver: Driver) -> None:
     driver.run(commit_group_offsets(driver.cluster, "lag", {tp: 42}))
     assert driver.run(committed_group_offsets(driver.cluster, "lag")) == {tp: 42}
     driver.run(topics.create_partitions(driver.cluster, "offsets", 3))
-    driver.run(driver.cluster.refresh(["offsets"]))
     assert driver.cluster.metadata.partitions("offsets") == [0, 1, 2]
     driver.run(topics.delete_topic(driver.cluster, "offsets"))
