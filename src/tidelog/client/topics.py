@@ -42,7 +42,7 @@ async def create_topic(
 
 
 async def _await_leaders(cluster: ClusterClient, name: str, at_least: int) -> None:
-    """Wait until a broker, which hears of changes later than the controller, tells of so many partitions with leaders."""
+    """Wait until a broker, which hears of changes after the controller, tells of so many partitions with leaders."""
 
     async def look() -> None:
         await cluster.refresh([name])
