@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 #: Runs in a process of its own: the limit and the memory are the process's.
 SCRIPT = """
 import json, resource, sys
@@ -57,11 +55,10 @@ print(json.dumps({"segments": segments, "read": read, "kb_per_partition": (after
 """
 
 
-@pytest.mark.timeout(300)
 def test_ten_thousand_segments_in_1024_files(tmp_path: Path) -> None:
     tests = str(Path(__file__).resolve().parents[1])
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path / "data"), tests], capture_output=True, text=True, timeout=280
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "data"), tests], capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stderr[-3000:]
     said = json.loads(done.stdout.splitlines()[-1])

@@ -76,7 +76,7 @@ def java_tool(
     *arguments: str,
     check: bool = True,
     input: str | None = None,
-    timeout: float = 120,
+    timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's tools to its end."""
     command = java_command(version, conf, main, *arguments)
@@ -98,14 +98,14 @@ class JavaProcess:
         with log.open("ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
 
-    def wait_listening(self, timeout: float = 60) -> None:
+    def wait_listening(self, timeout: float = 180) -> None:
         deadline = time.monotonic() + timeout
         while not is_listening(self.port):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError(f"{self.name} did not start:\n{self.log.read_text()[-4000:]}")
             time.sleep(0.05)
 
-    def stop(self, timeout: float = 30) -> None:
+    def stop(self, timeout: float = 120) -> None:
         if self.process.poll() is None:
             self.process.terminate()
         try:
@@ -200,7 +200,7 @@ class KafkaBroker:
         self._wait_for_controller()
         return self
 
-    def _wait_for_controller(self, timeout: float = 60) -> None:
+    def _wait_for_controller(self, timeout: float = 180) -> None:
         """A broker listens before it knows its controller; librdkafka would wait a minute for the news."""
         from confluent_kafka.admin import AdminClient
 
@@ -228,14 +228,18 @@ class KafkaBroker:
             self.zookeeper = None
 
     def tool(
-        self, main: str, *arguments: str, input: str | None = None, check: bool = True, timeout: float = 120
+        self, main: str, *arguments: str, input: str | None = None, check: bool = True, timeout: float = 300
     ) -> str:
         """Run one of Kafka's tools against this broker; returns what it printed."""
         everything = ("--bootstrap-server", self.address, *arguments)
         return java_tool(self.version, self.conf, main, *everything, input=input, check=check, timeout=timeout).stdout
 
     def __enter__(self) -> KafkaBroker:
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -58,7 +58,7 @@ class TidelogServer:
         settings = [part for key, value in self.properties.items() for part in ("--set", f"{key}={value}")]
         return [*COMMAND, "--data-dir", str(self.data), "--listen", self.address, *settings, *self.arguments]
 
-    def start(self, timeout: float = 30) -> TidelogServer:
+    def start(self, timeout: float = 120) -> TidelogServer:
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / "broker.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -81,7 +81,7 @@ class TidelogServer:
                 break
         return ""
 
-    def stop(self, timeout: float = 30) -> int:
+    def stop(self, timeout: float = 120) -> int:
         """SIGTERM and wait; returns the exit status."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)

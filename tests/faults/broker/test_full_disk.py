@@ -72,7 +72,6 @@ def values(address: str, topic: str, count: int) -> dict[int, int]:
         consumer.close()
 
 
-@pytest.mark.timeout(180)
 def test_full_directory_goes_offline_alone(small_disk: Path, tmp_path: Path) -> None:
     server = TidelogServer(tmp_path / "broker")
     roomy, small = tmp_path / "roomy", small_disk / "log"

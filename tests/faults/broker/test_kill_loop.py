@@ -90,7 +90,6 @@ def read_back(address: str, topic: str) -> dict[int, list[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("rounds", [20, pytest.param(300, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])])
-@pytest.mark.timeout(300)
 def test_acknowledged_records_survive_exactly_once(rounds: int, tmp_path: Path) -> None:
     server = TidelogServer(tmp_path, properties={"log.segment.bytes": "1048576", "log.index.interval.bytes": "512"})
     with server:

@@ -238,7 +238,7 @@ def under_fire(home: Path, protocol: str, seconds: float, seed: int, rate: int =
 
 
 @pytest.mark.java
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_every_record_is_copied_once(tmp_path: Path, protocol: str) -> None:
     """Half a minute each: together the minute of `make test`."""
@@ -247,7 +247,7 @@ def test_every_record_is_copied_once(tmp_path: Path, protocol: str) -> None:
 
 @pytest.mark.java
 @pytest.mark.soak
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_ten_minutes(tmp_path: Path, protocol: str) -> None:
     """Five minutes each."""

@@ -37,7 +37,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Operatio
     root, output = home / "data", home / "trace"
     program = [sys.executable, "-m", "support.log_writer", str(root), "5", "12"]
     subprocess.run(
-        strace.command(output, *program), check=True, cwd=TESTS, stdout=subprocess.DEVNULL, timeout=60,
+        strace.command(output, *program), check=True, cwd=TESTS, stdout=subprocess.DEVNULL, timeout=300,
         env={"PYTHONPATH": str(TESTS), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     return root, list(strace.journal(output, root))
@@ -89,7 +89,6 @@ def test_every_prefix_opens(trace: tuple[Path, list[Operation | str]], tmp_path:
 
 
 @pytest.mark.java
-@pytest.mark.timeout(300)
 def test_kafka_s_dump_tool_accepts_what_was_recovered(
     trace: tuple[Path, list[Operation | str]], tmp_path: Path
 ) -> None:

@@ -29,7 +29,7 @@ CODECS = {"0.8.2.2": "gzip", "0.9.0.1": "lz4", "0.10.2.2": "snappy", "2.3.1": "z
 def run(version: str, *arguments: str) -> str:
     libs = kafka_jars.client_libs(version)
     command = ["java", "-Xmx128M", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}/*", str(SOURCE), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{version} {arguments}:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 

@@ -18,7 +18,7 @@ from interop.differential.session import api_name, served
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.java, pytest.mark.timeout(1800)]
 
 #: What both brokers are told, so that they have the same to say.
 PROPERTIES = {

@@ -27,7 +27,7 @@ public class Copier {
              KafkaProducer<String, String> producer = new KafkaProducer<>(out)) {
             producer.initTransactions();
             consumer.subscribe(Collections.singletonList(args[1]));
-            long deadline = System.currentTimeMillis() + 40000;
+            long deadline = System.currentTimeMillis() + 120000;
             while (seen < count && System.currentTimeMillis() < deadline) {
                 ConsumerRecords<String, String> records = consumer.poll(Duration.ofMillis(200));
                 if (records.isEmpty()) continue;

@@ -18,7 +18,7 @@ public class GroupEra {
         Object consumer = type.getConstructor(Properties.class).newInstance(config);
         call(type, consumer, "subscribe", Collections.singletonList(args[1]));
         int seen = 0;
-        long deadline = System.currentTimeMillis() + 40000;
+        long deadline = System.currentTimeMillis() + 120000;
         while (seen < count && System.currentTimeMillis() < deadline)
             for (Object record : (Iterable<?>) poll(type, consumer)) seen++;
         if (seen < count) throw new IllegalStateException("read " + seen + " of " + count);

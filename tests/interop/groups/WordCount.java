@@ -6,7 +6,7 @@ import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.state.Stores;
 
 /** Kafka Streams' word count, exactly once, with state in memory (and in its changelog on the broker).
- *  usage: WordCount HOST:PORT IN OUT APPLICATION_ID SECONDS [name=value]... */
+ *  It runs until its input ends. usage: WordCount HOST:PORT IN OUT APPLICATION_ID [name=value]... */
 public class WordCount {
     public static void main(String[] args) throws Exception {
         Properties config = new Properties();
@@ -20,7 +20,7 @@ public class WordCount {
         config.put("default.key.serde", Serdes.StringSerde.class.getName());
         config.put("default.value.serde", Serdes.StringSerde.class.getName());
         config.put("state.dir", System.getProperty("java.io.tmpdir") + "/" + args[3]);
-        for (int n = 5; n < args.length; n++) config.put(args[n].split("=", 2)[0], args[n].split("=", 2)[1]);
+        for (int n = 4; n < args.length; n++) config.put(args[n].split("=", 2)[0], args[n].split("=", 2)[1]);
         StreamsBuilder builder = new StreamsBuilder();
         builder.<String, String>stream(args[1])
             .flatMapValues(value -> Arrays.asList(value.split(" ")))
@@ -33,8 +33,8 @@ public class WordCount {
             return org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
         });
         streams.start();
-        Thread.sleep(Long.parseLong(args[4]) * 1000);
-        streams.close(Duration.ofSeconds(20));
+        while (System.in.read() >= 0) {}
+        streams.close(Duration.ofSeconds(60));
         System.out.println("STOPPED " + streams.state());
     }
 }

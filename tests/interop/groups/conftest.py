@@ -35,7 +35,7 @@ def filled(server: Any, topic: Callable[[], str]) -> Callable[..., str]:
         producer = Producer({"bootstrap.servers": server.address})
         for number in range(count):
             producer.produce(name, key=str(number), value=f"value {number}", partition=number % partitions)
-        assert producer.flush(20) == 0
+        assert producer.flush(60) == 0
         return name
 
     return make
@@ -49,7 +49,7 @@ def java(tmp_path: Path) -> Callable[..., str]:
         libs = kafka_jars.client_libs(version)
         source = Path(__file__).parent / f"{program}.java"
         command = ["java", "-Xmx160M", "-XX:TieredStopAtLevel=1", "-cp", f"{libs}/*", str(source), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{version} {arguments}:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
         return done.stdout
 

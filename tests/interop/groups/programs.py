@@ -49,7 +49,7 @@ class Program:
                 owned -= named
         return owned
 
-    def wait_for(self, condition: Callable[[], bool], timeout: float = 60) -> None:
+    def wait_for(self, condition: Callable[[], bool], timeout: float = 180) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             said = "".join(self.lines[-10:]) + "".join(self.errors[-20:])
@@ -57,7 +57,7 @@ class Program:
             assert self.process.poll() is None or condition(), f"ended with {self.process.poll()}:\n{said}"
             time.sleep(0.05)
 
-    def finish(self, timeout: float = 60) -> int:
+    def finish(self, timeout: float = 180) -> int:
         """Wait until it ends by itself."""
         status = self.process.wait(timeout)
         for reader in self._readers:

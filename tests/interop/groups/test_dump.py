@@ -12,7 +12,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from support.kafka import dump_log_class, java_tool
+from support.patience import eventually
 from support.tidelog import TidelogServer
+from tidelog.client.blocking import Driver
+from tidelog.client.transactions import describe_transaction
 from tidelog.common.hashing import partition_for_id
 
 pytestmark = pytest.mark.java
@@ -30,7 +33,8 @@ def test_offsets_decoder(server: Any, filled: Callable[..., str], tmp_path: Path
         pytest.skip("looks into the broker's directory")
     name = filled(2, 10)
     group = f"{name}-group"
-    consumer = Consumer({"bootstrap.servers": server.address, "group.id": group, "auto.offset.reset": "earliest"})
+    settings = {"auto.offset.reset": "earliest", "enable.auto.commit": False}  # nothing is committed but what we say
+    consumer = Consumer({"bootstrap.servers": server.address, "group.id": group, **settings})
     consumer.subscribe([name])
     while len(consumer.assignment()) < 2:
         consumer.poll(0.1)
@@ -51,15 +55,17 @@ def test_transaction_log_decoder(server: Any, filled: Callable[..., str], tmp_pa
         pytest.skip("looks into the broker's directory")
     name = filled(1, 0)
     producer = Producer({"bootstrap.servers": server.address, "transactional.id": f"{name}-id"})
-    producer.init_transactions(20)
+    producer.init_transactions(60)
     for committed in (True, False):
         producer.begin_transaction()
         producer.produce(name, b"x")
-        producer.flush(20)
+        producer.flush(60)
         if committed:
-            producer.commit_transaction(20)
+            producer.commit_transaction(60)
         else:
-            producer.abort_transaction(20)
+            producer.abort_transaction(60)
+    with Driver({"bootstrap.servers": server.address}) as driver:  # the answer comes before the end is complete
+        eventually(lambda: driver.run(describe_transaction(driver.cluster, f"{name}-id")).state, "CompleteAbort".__eq__)
     text = dump(server, tmp_path, version, "__transaction_state", f"{name}-id", "--transaction-log-decoder")
     names = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
     for number, state in enumerate(names):

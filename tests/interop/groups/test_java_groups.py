@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, ConsumerGroupState
+from confluent_kafka.admin import AdminClient
 
 from support.kafka import java_tool
+from support.patience import eventually
 from support.tidelog import TidelogServer
 from tidelog.broker.coordinator.records import TRANSACTION_CODEC
 from tidelog.records.batch import iter_batches
@@ -23,6 +24,11 @@ ERAS = ["0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.3.1", "2.8.2", "3.5.2", "
 def test_a_group_of_every_era(server: Any, filled: Callable[..., str], java: Callable[..., str], version: str) -> None:
     name = filled(3, 60)
     assert "CONSUMED 60" in java("GroupEra", version, server.address, name, f"{name}-group", "60")
+    admin = AdminClient({"bootstrap.servers": server.address})
+    eventually(  # a client of old does not wait for the answer when it leaves
+        lambda: admin.describe_consumer_groups([f"{name}-group"])[f"{name}-group"].result(60).state,
+        lambda state: state == ConsumerGroupState.EMPTY,
+    )
     lines = groups_tool(server, "--describe", "--group", f"{name}-group")
     assert lines.count(f"{name}-group") >= 3
     assert " 20 " in lines  # each of the three partitions is committed to its end
@@ -60,7 +66,7 @@ def test_exactly_once_copy(
     )
     consumer.subscribe([target])
     seen: list[str] = []
-    while len(seen) < 200 and (message := consumer.poll(20)) is not None:
+    while len(seen) < 200 and (message := consumer.poll(60)) is not None:
         assert message.error() is None
         seen.append(message.value().decode())
     assert consumer.poll(0.5) is None
@@ -86,7 +92,7 @@ def protocol_versions(server: TidelogServer, transactional_id: str) -> set[int]:
 def groups_tool(server: Any, *arguments: str) -> str:
     done = java_tool(
         "4.3.1",
-        Path("/tmp"),
+        server.home / "conf",
         "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
         "--bootstrap-server",
         server.address,

@@ -26,7 +26,7 @@ def write_ours(server: TidelogServer) -> None:
     admin = AdminClient({"bootstrap.servers": server.address})
     admin.create_topics([NewTopic("events", 2, 1)])["events"].result(60)
     producer = Producer({"bootstrap.servers": server.address, "transactional.id": "ours"})
-    producer.init_transactions(20)
+    producer.init_transactions(60)
     settings = {"auto.offset.reset": "earliest", "enable.auto.commit": False}  # nothing is committed but what we say
     member = Consumer({"bootstrap.servers": server.address, "group.id": "group", **settings})
     member.subscribe(["events"])
@@ -35,8 +35,8 @@ def write_ours(server: TidelogServer) -> None:
     member.commit(offsets=[TopicPartition("events", 0, 3)], asynchronous=False)
     producer.begin_transaction()
     producer.produce("events", b"committed", partition=1)
-    producer.send_offsets_to_transaction([TopicPartition("events", 1, 4)], member.consumer_group_metadata(), 20)
-    producer.commit_transaction(20)
+    producer.send_offsets_to_transaction([TopicPartition("events", 1, 4)], member.consumer_group_metadata(), 60)
+    producer.commit_transaction(60)
     member.close()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 PROTOCOLS = [
@@ -24,14 +24,14 @@ def consumer(server: Any, group: str, **options: Any) -> Consumer:
             "group.id": group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            **({} if options.get("group.protocol") == "consumer" else {"session.timeout.ms": 6000}),
+            **({} if options.get("group.protocol") == "consumer" else {"session.timeout.ms": 30_000}),
             **({} if options.get("group.protocol") == "consumer" else {"heartbeat.interval.ms": 300}),
             **options,
         }
     )
 
 
-def poll_until(consumers: list[Consumer], done: Callable[[], bool], seconds: float = 40) -> list[Any]:
+def poll_until(consumers: list[Consumer], done: Callable[[], bool], seconds: float = 120) -> list[Any]:
     """Poll them all until `done`; what they read."""
     seen = []
     deadline = time.monotonic() + seconds
@@ -56,7 +56,7 @@ def test_members_come_and_go(server: Any, filled: Callable[..., str], options: d
     first.subscribe([name])
     seen = poll_until([first], lambda: len(first.assignment()) == 4)
     while len(seen) < 40:
-        message = first.poll(10)
+        message = first.poll(60)
         assert message is not None
         seen.append(message)
     first.commit(asynchronous=False)
@@ -73,15 +73,23 @@ def test_members_come_and_go(server: Any, filled: Callable[..., str], options: d
 def test_more_members_than_partitions(server: Any, filled: Callable[..., str], options: dict[str, str]) -> None:
     """A partition belongs to one member of a group: whoever is left over has nothing to read. Another group has all."""
     name = filled(2, 0)
-    members = [consumer(server, f"{name}-group", **options) for _ in range(3)]
+    group = f"{name}-group"
+    members = [consumer(server, group, **options) for _ in range(3)]
     other = consumer(server, f"{name}-other", **options)
     for member in (*members, other):
         member.subscribe([name])
-    poll_until([*members, other], lambda: shares(members) == [0, 1, 1] and len(other.assignment()) == 2)
+    admin = AdminClient({"bootstrap.servers": server.address})
+
+    def stable() -> bool:
+        """Two members alone would share like this as well, until the third one comes."""
+        found = admin.describe_consumer_groups([group])[group].result(60)
+        return found.state == ConsumerGroupState.STABLE and len(found.members) == 3
+
+    poll_until([*members, other], lambda: stable() and shares(members) == [0, 1, 1] and len(other.assignment()) == 2)
     producer = Producer({"bootstrap.servers": server.address})
     for number in range(20):
         producer.produce(name, str(number), partition=number % 2)
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
     for team in (members, [other]):
         seen: list[Any] = []
         while len(seen) < 20:
@@ -101,7 +109,7 @@ def test_a_group_changes_its_protocol_while_it_lives(
     admin = AdminClient({"bootstrap.servers": server.address})
 
     def kind() -> str:
-        return str(next(g.type for g in admin.list_consumer_groups().result().valid if g.group_id == group).name)
+        return str(next(g.type for g in admin.list_consumer_groups().result(60).valid if g.group_id == group).name)
 
     old = consumer(server, group, **options)
     old.subscribe([name])
@@ -115,7 +123,7 @@ def test_a_group_changes_its_protocol_while_it_lives(
     new.close()
     poll_until([old], lambda: len(old.assignment()) == 4)
     assert kind() == "CLASSIC"
-    assert 7 in [partition.offset for partition in old.committed(old.assignment(), 20)]
+    assert 7 in [partition.offset for partition in old.committed(old.assignment(), 60)]
     old.close()
 
 
@@ -182,7 +190,7 @@ def test_commits_are_listed_changed_and_deleted(server: Any, filled: Callable[..
     admin = AdminClient({"bootstrap.servers": server.address})
     member = consumer(server, group)
     member.commit(offsets=[TopicPartition(name, 0, 3), TopicPartition(name, 1, 4)], asynchronous=False)
-    committed = member.committed([TopicPartition(name, 0), TopicPartition(name, 1)], 20)
+    committed = member.committed([TopicPartition(name, 0), TopicPartition(name, 1)], 60)
     assert [partition.offset for partition in committed] == [3, 4]
     member.close()
     assert group in {found.group_id for found in admin.list_consumer_groups().result().valid}
@@ -190,7 +198,7 @@ def test_commits_are_listed_changed_and_deleted(server: Any, filled: Callable[..
     deleted.result(60)
     assert group not in {found.group_id for found in admin.list_consumer_groups().result().valid}
     member = consumer(server, group)
-    assert [partition.offset for partition in member.committed([TopicPartition(name, 0)], 20)] == [-1001]
+    assert [partition.offset for partition in member.committed([TopicPartition(name, 0)], 60)] == [-1001]
     member.close()
 
 
@@ -199,29 +207,29 @@ def test_exactly_once_copy(server: Any, filled: Callable[..., str]) -> None:
     reader = consumer(server, f"{source}-copy", **{"isolation.level": "read_committed"})
     reader.subscribe([source])
     writer = Producer({"bootstrap.servers": server.address, "transactional.id": f"{source}-id"})
-    writer.init_transactions(30)
+    writer.init_transactions(60)
     copied, rounds = 0, 0
     while copied < 100:
-        records = reader.consume(15, 10)
+        records = reader.consume(min(15, 100 - copied), 60)
         assert records
         writer.begin_transaction()
         for record in records:
             writer.produce(target, record.value(), record.key())
-        writer.send_offsets_to_transaction(reader.position(reader.assignment()), reader.consumer_group_metadata(), 30)
+        writer.send_offsets_to_transaction(reader.position(reader.assignment()), reader.consumer_group_metadata(), 60)
         rounds += 1
         if rounds % 3 == 0:
-            writer.abort_transaction(30)
-            for partition in reader.committed(reader.assignment(), 20):
+            writer.abort_transaction(60)
+            for partition in reader.committed(reader.assignment(), 60):
                 reader.seek(TopicPartition(partition.topic, partition.partition, max(partition.offset, 0)))
         else:
-            writer.commit_transaction(30)
+            writer.commit_transaction(60)
             copied += len(records)
     reader.close()
     check = consumer(server, f"{source}-check", **{"isolation.level": "read_committed"})
     check.subscribe([target])
     seen = []
     while len(seen) < 100:
-        message = check.poll(20)
+        message = check.poll(60)
         assert message is not None
         seen.append(message.value())
     assert check.poll(0.5) is None
@@ -233,20 +241,20 @@ def test_a_zombie_producer_is_fenced(server: Any, filled: Callable[..., str]) ->
     name = filled(1, 0)
     settings = {"bootstrap.servers": server.address, "transactional.id": f"{name}-id"}
     first, second = Producer(settings), Producer(settings)
-    first.init_transactions(30)
+    first.init_transactions(60)
     first.begin_transaction()
     first.produce(name, b"zombie")
-    first.flush(20)
-    second.init_transactions(30)
+    first.flush(60)
+    second.init_transactions(60)
     with pytest.raises(KafkaException) as caught:
-        first.commit_transaction(30)
+        first.commit_transaction(60)
     assert caught.value.args[0].fatal()
     second.begin_transaction()
     second.produce(name, b"good")
-    second.commit_transaction(30)
+    second.commit_transaction(60)
     check = consumer(server, f"{name}-check", **{"isolation.level": "read_committed"})
     check.subscribe([name])
-    message = check.poll(20)
+    message = check.poll(60)
     assert message is not None
     assert message.value() == b"good"
     check.close()

@@ -18,7 +18,7 @@ def test_kafka_python_group(server: Any, filled: Callable[..., str]) -> None:
         "auto_offset_reset": "earliest",
         "enable_auto_commit": False,
     }
-    member = KafkaConsumer(name, consumer_timeout_ms=20_000, **settings)
+    member = KafkaConsumer(name, consumer_timeout_ms=60_000, **settings)
     seen = [next(member).value for _ in range(30)]
     assert sorted(seen) == sorted(b"value %d" % number for number in range(30))
     member.commit()
@@ -34,7 +34,7 @@ def test_kafka_python_transaction(server: Any, filled: Callable[..., str]) -> No
     producer.init_transactions()
     for committed in (False, True):
         producer.begin_transaction()
-        producer.send(name, b"yes" if committed else b"no").get(20)
+        producer.send(name, b"yes" if committed else b"no").get(60)
         if committed:
             producer.commit_transaction()
         else:
@@ -45,7 +45,7 @@ def test_kafka_python_transaction(server: Any, filled: Callable[..., str]) -> No
         bootstrap_servers=server.address,
         auto_offset_reset="earliest",
         isolation_level="read_committed",
-        consumer_timeout_ms=5_000,
+        consumer_timeout_ms=60_000,
     )
     assert next(reader).value == b"yes"
     reader.close()
@@ -61,20 +61,20 @@ def test_aiokafka_group_rebalances(server: Any, filled: Callable[..., str]) -> N
             "auto_offset_reset": "earliest",
             "enable_auto_commit": False,
             "heartbeat_interval_ms": 300,
-            "session_timeout_ms": 6000,
+            "session_timeout_ms": 30_000,
         }
         first = aiokafka.AIOKafkaConsumer(name, **settings)
         await first.start()
-        seen = [await asyncio.wait_for(first.getone(), 20) for _ in range(40)]
+        seen = [await asyncio.wait_for(first.getone(), 60) for _ in range(40)]
         assert len({record.value for record in seen}) == 40
         await first.commit()
         second = aiokafka.AIOKafkaConsumer(name, **settings)
         await second.start()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while len(first.assignment()) != 2 or len(second.assignment()) != 2:  # noqa: ASYNC110 - no event for it
                 await asyncio.sleep(0.05)
         await first.stop()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while len(second.assignment()) != 4:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.05)
         assert [await second.committed(partition) for partition in sorted(second.assignment())] == [10] * 4
@@ -108,7 +108,9 @@ def test_aiokafka_exactly_once(server: Any, filled: Callable[..., str]) -> None:
                     await writer.send_offsets_to_transaction({partition: records[-1].offset + 1}, f"{source}-copy")
         await writer.stop()
         partition = next(iter(reader.assignment()))
-        assert await reader.committed(partition) == 20
+        async with asyncio.timeout(60):  # offsets count when their marker is written, after the commit was answered
+            while await reader.committed(partition) != 20:  # noqa: ASYNC110  # there is no event for it
+                await asyncio.sleep(0.05)
         await reader.stop()
         check = aiokafka.AIOKafkaConsumer(
             target,
@@ -117,7 +119,7 @@ def test_aiokafka_exactly_once(server: Any, filled: Callable[..., str]) -> None:
             isolation_level="read_committed",
         )
         await check.start()
-        seen = [(await asyncio.wait_for(check.getone(), 20)).value for _ in range(20)]
+        seen = [(await asyncio.wait_for(check.getone(), 60)).value for _ in range(20)]
         assert seen == [b"value %d" % number for number in range(20)]
         await check.stop()
 

@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 
 from support.kafka import kafka_jars
 
 pytestmark = pytest.mark.java
 
+PATIENCE = 180
 
-def word_count(version: str, home: Path, *arguments: str) -> None:
+
+@contextmanager
+def word_count(version: str, home: Path, *arguments: str) -> Iterator[None]:
+    """A word count that runs meanwhile, and then stops as it should."""
     libs = kafka_jars.broker_libs(version)
     source = Path(__file__).with_name("WordCount.java")
     command = ["java", "-Xmx256M", f"-Djava.io.tmpdir={home}", "-cp", f"{libs}/*", str(source), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert "STOPPED NOT_RUNNING" in done.stdout, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    log = home / "word-count.log"
+    with log.open("ab") as out:
+        running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        yield
+        running.communicate(timeout=PATIENCE)  # closes its input, which ends it
+    finally:
+        running.kill()
+        running.communicate()
+    assert log.read_text().endswith("STOPPED NOT_RUNNING\n"), log.read_text()[-4000:]
+
+
+def read(reader: Consumer, counts: dict[str, list[int]], expected: int) -> None:
+    """Take what is counted until there are so many counts in all."""
+    while sum(map(len, counts.values())) < expected:
+        message = reader.poll(PATIENCE)
+        assert message is not None, counts
+        assert message.error() is None, message.error()
+        counts.setdefault(message.key().decode(), []).append(int(message.value()))
 
 
 @pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
@@ -30,22 +52,21 @@ def test_word_count(server: Any, filled: Callable[..., str], tmp_path: Path, ver
     A Streams application does not leave its group when it stops: the second one waits for the session to time out.
     """
     source, target = filled(2, 100), filled(1, 0)
-    application = f"{source}-app"
     sessions = ("session.timeout.ms=6000", "heartbeat.interval.ms=1000")
-    for seconds in ("8", "14"):
-        word_count(version, tmp_path, server.address, source, target, application, seconds, *sessions)
-    reader = Consumer(
-        {
-            "bootstrap.servers": server.address,
-            "group.id": f"{source}-check",
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-        }
-    )
+    arguments = (version, tmp_path, server.address, source, target, f"{source}-app", *sessions)
+    settings = {"group.id": f"{source}-check", "auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+    reader = Consumer({"bootstrap.servers": server.address, **settings})
     reader.subscribe([target])
     counts: dict[str, list[int]] = {}
-    while (message := reader.poll(8)) is not None:
-        counts.setdefault(message.key().decode(), []).append(int(message.value()))
+    with word_count(*arguments):
+        read(reader, counts, 200)
+    producer = Producer({"bootstrap.servers": server.address})
+    for number in range(100, 120):
+        producer.produce(source, key=str(number), value=f"value {number}", partition=number % 2)
+    assert producer.flush(60) == 0
+    with word_count(*arguments):
+        read(reader, counts, 240)
+    assert reader.poll(1) is None  # what the end of a run may have written in addition
     reader.close()
-    assert counts["value"] == list(range(1, 101))  # every step once, in order
-    assert all(counts[str(number)] == [1] for number in range(100))
+    assert counts["value"] == list(range(1, 121))  # every step once, in order
+    assert all(counts[str(number)] == [1] for number in range(120))

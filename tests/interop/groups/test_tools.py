@@ -38,7 +38,7 @@ def tool(server: Any, tmp_path: Path) -> Callable[..., str]:
 
 def committed(server: Any, group: str, name: str, partitions: int = 2) -> list[int]:
     member = Consumer({"bootstrap.servers": server.address, "group.id": group})
-    found = member.committed([TopicPartition(name, number) for number in range(partitions)], 20)
+    found = member.committed([TopicPartition(name, number) for number in range(partitions)], 60)
     member.close()
     return [partition.offset for partition in found]
 
@@ -57,7 +57,7 @@ def dated(server: Any, topic: Callable[[], str]) -> str:
     producer = Producer({"bootstrap.servers": server.address})
     for number in range(20):
         producer.produce(name, b"x", partition=number % 2, timestamp=FIRST_DAY_MS + number // 2 * DAY_MS)
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
     return name
 
 
@@ -85,8 +85,8 @@ def test_offsets_reset_in_all_forms(
     assert reset("--to-datetime", "2021-01-04T00:00:00.000Z") == [3, 3]
     assert reset("--to-datetime", "2020-01-01T00:00:00.000") == [0, 0]
     assert reset("--by-duration", "P1D") == [10, 10]  # nothing is that new: the end
-    days = int((time.time() * 1000 - FIRST_DAY_MS) // DAY_MS)
-    assert reset("--by-duration", f"P{days - 6}D") == [7, 7]
+    hours = int((time.time() * 1000 - FIRST_DAY_MS - 6.5 * DAY_MS) // 3_600_000)  # half a day from either record
+    assert reset("--by-duration", f"PT{hours}H") == [7, 7]
     plan = tool(version, GROUPS, *form, "--all-topics", "--to-earliest", "--export")  # a plan, not carried out
     assert committed(server, group, name) == [7, 7]
     exported = [line for line in plan.splitlines() if line.count(",") == 2]
@@ -103,9 +103,8 @@ def test_describe_list_and_delete(
 ) -> None:
     name = filled(2, 20)
     group = f"{name}-group"
-    member = Consumer(
-        {"bootstrap.servers": server.address, "group.id": group, "client.id": "alpha", "auto.offset.reset": "earliest"}
-    )
+    settings = {"auto.offset.reset": "earliest", "enable.auto.commit": False}  # nothing is committed but what we say
+    member = Consumer({"bootstrap.servers": server.address, "group.id": group, "client.id": "alpha", **settings})
     member.subscribe([name])
     while len(member.assignment()) < 2:
         member.poll(0.1)
@@ -134,11 +133,12 @@ def test_transactions_listed_described_and_aborted(
     server: Any, filled: Callable[..., str], tool: Callable[..., str], version: str
 ) -> None:
     name = filled(1, 3)
-    producer = Producer({"bootstrap.servers": server.address, "transactional.id": f"{name}-id"})
-    producer.init_transactions(20)
+    settings = {"transactional.id": f"{name}-id", "transaction.timeout.ms": 600_000}  # open until it is aborted
+    producer = Producer({"bootstrap.servers": server.address, **settings})
+    producer.init_transactions(60)
     producer.begin_transaction()
     producer.produce(name, b"hanging")
-    producer.flush(20)
+    producer.flush(60)
     listed = tool(version, TRANSACTIONS, "list")
     assert re.search(rf"{name}-id.*Ongoing", listed)
     described = tool(version, TRANSACTIONS, "describe", "--transactional-id", f"{name}-id")
@@ -155,7 +155,7 @@ def test_transactions_listed_described_and_aborted(
             "auto.offset.reset": "earliest",
         }
     )
-    low, high = reader.get_watermark_offsets(TopicPartition(name, 0), 20)
+    low, high = reader.get_watermark_offsets(TopicPartition(name, 0), 60)
     assert (low, high) == (0, 5)  # three records, the aborted one, its marker: the last stable offset has moved on
     reader.close()
 
@@ -185,7 +185,7 @@ def hang(server: TidelogServer, topic: str) -> None:
     async def run() -> None:
         node = await NodeClient.connect("127.0.0.1", server.port)
         await node.send(FindCoordinatorRequest(key_type=1, coordinator_keys=["hanging"]), 4)  # makes its topic
-        init = InitProducerIdRequest(transactional_id="hanging", transaction_timeout_ms=60_000)
+        init = InitProducerIdRequest(transactional_id="hanging", transaction_timeout_ms=600_000)
         while (made := await node.send(init, 4)).error_code:  # noqa: ASYNC110  # the broker has no event for it
             await asyncio.sleep(0.05)
         batch = BatchBuilder(

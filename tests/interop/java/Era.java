@@ -46,7 +46,7 @@ public class Era {
         List<Object> partitions = Collections.singletonList(partition);
         call(type, consumer, "assign", partitions);
         int seen = 0;
-        long deadline = System.currentTimeMillis() + 30000;
+        long deadline = System.currentTimeMillis() + 120000;
         while (seen < count && System.currentTimeMillis() < deadline) {
             for (Object record : (Iterable<?>) poll(type, consumer)) {
                 byte[] value = (byte[]) record.getClass().getMethod("value").invoke(record);

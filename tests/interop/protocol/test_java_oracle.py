@@ -30,7 +30,7 @@ from tidelog.protocol.headers import decode_request_header, encode_request, enco
 from tidelog.protocol.message import Message, Structure
 from tidelog.protocol.schema import Field
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.java, pytest.mark.timeout(1200)]
 
 ORACLE = Path(__file__).parent / "java" / "MessageOracle.java"
 RANDOM_MESSAGES = 12

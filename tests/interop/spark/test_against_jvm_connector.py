@@ -15,7 +15,7 @@ from support.spark import BrokerLab
 from tidelog.client import topics
 from tidelog.common.types import TopicPartition
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.java, pytest.mark.timeout(1200)]
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 

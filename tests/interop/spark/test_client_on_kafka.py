@@ -27,7 +27,7 @@ from tidelog.common.types import TopicPartition
 from tidelog.records.arrow import batches_to_arrow
 from tidelog.spark.decisions import Decision, DecisionLog
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.java
 
 
 @pytest.fixture(scope="module", params=[KAFKA_3, KAFKA_4])

@@ -24,7 +24,7 @@ from tidelog.records.batch import iter_batches
 from tidelog.records.builder import BatchBuilder
 from tidelog.testing.clock import ManualClock
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.java
 
 SETTINGS: dict[str, object] = {
     "cleanup.policy": "compact",

@@ -15,7 +15,7 @@ from interop.storage.dump import accepted
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from tidelog.cli.main import main
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.java
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 
 

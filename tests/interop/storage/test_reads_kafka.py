@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from tidelog.log import LogDirectory
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.java
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 FAST_CLEANING = {
     "cleanup.policy": "compact",
