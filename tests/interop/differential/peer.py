@@ -25,7 +25,7 @@ class Outcome(Enum):
 class Peer:
     """A connection to one broker, opened again after the broker closed it."""
 
-    def __init__(self, host: str, port: int, *, timeout: float = 8.0) -> None:
+    def __init__(self, host: str, port: int, *, timeout: float = 60.0) -> None:
         self.host, self.port, self.timeout = host, port, timeout
         self._socket: socket.socket | None = None
         self._correlation = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 import time
@@ -10,12 +11,16 @@ from typing import Any, NamedTuple
 from interop.differential.normal import Names
 from interop.differential.peer import Outcome, Peer
 from tidelog.common.errors import ErrorCode, ProtocolError
+from tidelog.common.hashing import partition_for_id
 from tidelog.protocol.api import API, ApiKey, api_spec, spec_of
 from tidelog.protocol.headers import decode_response
 from tidelog.protocol.message import Message
 from tidelog.protocol.messages import (
     ApiVersionsRequest,
+    ConsumerGroupHeartbeatRequest,
     CreateTopicsRequest,
+    DescribeGroupsRequest,
+    DescribeTransactionsRequest,
     FindCoordinatorRequest,
     InitProducerIdRequest,
     ListOffsetsRequest,
@@ -23,7 +28,13 @@ from tidelog.protocol.messages import (
     ProduceRequest,
 )
 
-PATIENCE = 30.0
+PATIENCE = 120.0
+#: What both brokers are told of the topic of committed offsets.
+OFFSETS_PARTITIONS = 5
+#: Names that fall into every partition of the coordinators' topics.
+ANYONE = [f"anyone-{number}" for number in range(40)]
+#: What a coordinator answers that is not there, or not yet.
+NOT_YET = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 
 
 def api_name(key: int) -> str:
@@ -123,7 +134,7 @@ class Session:
                 for key, value in (configs or {}).items()
             ],
         )
-        response = self.do(CreateTopicsRequest(topics=[new], timeout_ms=10_000), 7)
+        response = self.do(CreateTopicsRequest(topics=[new], timeout_ms=60_000), 7)
         code = response.topics[0].error_code
         assert code == 0, f"{name}: {ErrorCode(code).name} {response.topics[0].error_message}"
         self._await_leaders(name, partitions)
@@ -156,6 +167,44 @@ class Session:
         self.names.cluster_id = response.cluster_id
         for kind in (0, 1):
             self.coordinator("anyone", kind)
+        self._await_coordinators()
+
+    def _await_coordinators(self) -> None:
+        """A coordinator that can be found may still be loading: wait until every partition of its topic is served."""
+
+        def loading() -> bool:
+            groups = self.do(DescribeGroupsRequest(groups=ANYONE), 5).groups
+            transactions = self.do(DescribeTransactionsRequest(transactional_ids=ANYONE), 0).transaction_states
+            return any(one.error_code in NOT_YET for one in [*groups, *transactions])
+
+        deadline = time.monotonic() + PATIENCE
+        while loading():
+            assert time.monotonic() < deadline, "the coordinators are still loading"
+            time.sleep(0.01)
+
+    def await_topic(self, group: str, topic: str) -> None:
+        """Wait until the coordinator of a group of the new protocol knows the topic: Apache Kafka's hears of it last.
+
+        Each partition of the coordinator's topic hears for itself, so another group asks that lives in the same one.
+        """
+        shard = partition_for_id(group, OFFSETS_PARTITIONS)
+        names = (f"ask-{self._counter}-{number}" for number in itertools.count())
+        deadline = time.monotonic() + PATIENCE
+        for name in (name for name in names if partition_for_id(name, OFFSETS_PARTITIONS) == shard):
+            beat = ConsumerGroupHeartbeatRequest(
+                group_id=name,
+                member_id="",
+                member_epoch=0,
+                rebalance_timeout_ms=30_000,
+                subscribed_topic_names=[topic],
+                topic_partitions=[],
+            )
+            joined = self.do(beat, 0)
+            self.do(ConsumerGroupHeartbeatRequest(group_id=name, member_id=joined.member_id, member_epoch=-1), 0)
+            if joined.assignment is not None and joined.assignment.topic_partitions:
+                return
+            assert time.monotonic() < deadline, f"the coordinator of {group} does not know {topic}"
+            time.sleep(0.01)
 
     def coordinator(self, key: str, kind: int = 0) -> None:
         """Wait until the coordinator of a group (0) or transactional id (1) serves it; its topic exists then."""
@@ -169,7 +218,7 @@ class Session:
 
     def producer_id(self, transactional_id: str | None) -> Any:
         """A new producer; a coordinator that has just come up may need a moment."""
-        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=600_000)
         deadline = time.monotonic() + PATIENCE
         while (made := self.do(request, 4)).error_code:
             assert time.monotonic() < deadline, made

@@ -14,7 +14,7 @@ import pytest
 from interop.differential.compare import Report
 from interop.differential.exceptions import NOT_SERVED, unused
 from interop.differential.run import NEWER, Address, compare
-from interop.differential.session import api_name, served
+from interop.differential.session import OFFSETS_PARTITIONS, api_name, served
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
 
@@ -23,12 +23,14 @@ pytestmark = [pytest.mark.java, pytest.mark.timeout(1800)]
 #: What both brokers are told, so that they have the same to say.
 PROPERTIES = {
     "auto.create.topics.enable": "true",
-    "offsets.topic.num.partitions": "5",
+    "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
     "transaction.state.log.num.partitions": "5",
     "group.initial.rebalance.delay.ms": "0",
     "log.segment.delete.delay.ms": "1000",
     "num.partitions": "1",
     "log.retention.ms": "-1",  # the records of the scripts are old
+    "group.consumer.max.session.timeout.ms": "600000",
+    "group.consumer.session.timeout.ms": "600000",  # nobody beats in the scripts
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.min.assignment.interval.ms": "0",
 }

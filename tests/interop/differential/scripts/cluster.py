@@ -130,10 +130,10 @@ def elect_leaders(s: Session) -> None:
     for version in s.versions(ApiKey.ELECT_LEADERS):
 
         def base() -> ElectLeadersRequest:
-            return ElectLeadersRequest(topic_partitions=[Topic(topic=topic, partitions=[0])], timeout_ms=5000)
+            return ElectLeadersRequest(topic_partitions=[Topic(topic=topic, partitions=[0])], timeout_ms=60_000)
 
         s.ask("as it should be", base(), version)
-        values = {"election_type": [-1, 0, 1, 2, 127], "partitions": [0, 1, 2, -1], "timeout_ms": [1000]}
+        values = {"election_type": [-1, 0, 1, 2, 127], "partitions": [0, 1, 2, -1], "timeout_ms": [30_000]}
         for mutation in mutations(base(), version, values=values):
             if mutation.label != "topic_partitions=null":
                 s.ask(mutation.label, mutation.apply(base()), version)
@@ -147,10 +147,10 @@ def reassignments(s: Session) -> None:
 
         def base() -> AlterPartitionReassignmentsRequest:
             part = Part(partition_index=0, replicas=[1])
-            return AlterPartitionReassignmentsRequest(topics=[Topic(name=topic, partitions=[part])], timeout_ms=5000)
+            return AlterPartitionReassignmentsRequest(topics=[Topic(name=topic, partitions=[part])], timeout_ms=60_000)
 
         s.ask("as it should be", base(), version)
-        values = {"replicas": [0, 7, -1], "partition_index": [1, 2, -1], "timeout_ms": [1000]}
+        values = {"replicas": [0, 7, -1], "partition_index": [1, 2, -1], "timeout_ms": [30_000]}
         for mutation in mutations(base(), version, values=values):
             s.ask(mutation.label, mutation.apply(base()), version)
     Listed = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
@@ -158,11 +158,11 @@ def reassignments(s: Session) -> None:
 
         def ask() -> ListPartitionReassignmentsRequest:
             return ListPartitionReassignmentsRequest(
-                topics=[Listed(name=topic, partition_indexes=[0])], timeout_ms=5000
+                topics=[Listed(name=topic, partition_indexes=[0])], timeout_ms=60_000
             )
 
         s.ask("as it should be", ask(), version)
-        for mutation in mutations(ask(), version, values={"partition_indexes": [0, 5, -1], "timeout_ms": [1000]}):
+        for mutation in mutations(ask(), version, values={"partition_indexes": [0, 5, -1], "timeout_ms": [30_000]}):
             s.ask(mutation.label, mutation.apply(ask()), version)
 
 
@@ -225,14 +225,14 @@ def features(s: Session) -> None:
 
         def base(version: int = version) -> UpdateFeaturesRequest:
             update = Update(feature="no.such.feature", max_version_level=1)
-            return UpdateFeaturesRequest(feature_updates=[update], timeout_ms=5000)
+            return UpdateFeaturesRequest(feature_updates=[update], timeout_ms=60_000)
 
         s.ask("unknown feature", base(), version)
         values = {
             "feature": ["", "metadata.version"],
             "max_version_level": [-1, 0, 99, 32767],
             "upgrade_type": [-1, 0, 2, 3, 127],
-            "timeout_ms": [1000],
+            "timeout_ms": [30_000],
         }
         for mutation in mutations(base(), version, values=values):
             s.ask(mutation.label, mutation.apply(base()), version)

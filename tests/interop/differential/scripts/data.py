@@ -25,7 +25,7 @@ def produce_request(s: Session, topic: str, version: int, records: Any, acks: in
     data = ProduceRequest.PartitionProduceData(index=0, records=records)
     return ProduceRequest(
         acks=acks,
-        timeout_ms=10_000,
+        timeout_ms=60_000,
         topic_data=[ProduceRequest.TopicProduceData(**named, partition_data=[data])],
     )
 
@@ -190,7 +190,7 @@ def _delete_to(s: Session, topic: str, offset: int) -> None:
     part = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=0, offset=offset)
     s.do(
         DeleteRecordsRequest(
-            topics=[DeleteRecordsRequest.DeleteRecordsTopic(name=topic, partitions=[part])], timeout_ms=10_000
+            topics=[DeleteRecordsRequest.DeleteRecordsTopic(name=topic, partitions=[part])], timeout_ms=60_000
         ),
         2,
     )
@@ -263,7 +263,7 @@ def delete_records(s: Session) -> None:
 
         def base(name: str = topic, offset: int = 0) -> DeleteRecordsRequest:
             part = Part(partition_index=0, offset=offset)
-            return DeleteRecordsRequest(topics=[Topic(name=name, partitions=[part])], timeout_ms=10_000)
+            return DeleteRecordsRequest(topics=[Topic(name=name, partitions=[part])], timeout_ms=60_000)
 
         s.ask("as it should be", base(), version)
         values = {

@@ -40,11 +40,11 @@ RANDOM_CASES = 3
 
 
 class Calm(Randomizer):
-    """Random messages whose requests end soon and name things, not everything."""
+    """Random messages whose requests are not given up, and name things, not everything."""
 
     def value(self, field: Field, root: Any, version: int, depth: int) -> Any:
         if field.name in TIMES:
-            return self.random.choice((500, 1000))
+            return self.random.choice((30_000, 60_000))
         if field.name == "num_partitions":
             return self.random.choice((-2, -1, 0, 1, 3, 20_000))
         if field.name == "allow_auto_topic_creation":

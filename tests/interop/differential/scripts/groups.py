@@ -40,8 +40,8 @@ class Member(NamedTuple):
 def join_request(group: str, member: str = "", instance: str | None = None) -> JoinGroupRequest:
     return JoinGroupRequest(
         group_id=group,
-        session_timeout_ms=30_000,
-        rebalance_timeout_ms=30_000,
+        session_timeout_ms=600_000,  # nobody beats in the scripts
+        rebalance_timeout_ms=600_000,
         member_id=member,
         group_instance_id=instance,
         protocol_type="consumer",
@@ -256,12 +256,20 @@ def delete(s: Session) -> None:
 # -- the new protocol ------------------------------------------------------------------------------------------------
 
 
+def new_group(s: Session, topic: str) -> str:
+    """The name of a group of the new protocol whose coordinator knows the topic."""
+    group = s.fresh("c")
+    s.coordinator(group)
+    s.await_topic(group, topic)
+    return group
+
+
 def beat_request(s: Session, group: str, topic: str, version: int) -> ConsumerGroupHeartbeatRequest:
     return ConsumerGroupHeartbeatRequest(
         group_id=group,
         member_id="" if version == 0 else "AAAAAAAAAAAAAAAAAAAAAA",
         member_epoch=0,
-        rebalance_timeout_ms=30_000,
+        rebalance_timeout_ms=600_000,
         subscribed_topic_names=[topic],
         topic_partitions=[],
     )
@@ -283,9 +291,7 @@ def consumer_heartbeat(s: Session) -> None:
     for version in s.versions(ApiKey.CONSUMER_GROUP_HEARTBEAT):
 
         def base(version: int = version) -> ConsumerGroupHeartbeatRequest:
-            group = s.fresh("c")
-            s.coordinator(group)
-            return beat_request(s, group, topic, version)
+            return beat_request(s, new_group(s, topic), topic, version)
 
         s.ask("as it should be", base(), version)
         for mutation in mutations(base(), version, values=values):
@@ -311,8 +317,8 @@ def consumer_heartbeat(s: Session) -> None:
 
 def _consumer_epochs(s: Session, version: int) -> None:
     """Two members share a topic; what they may commit at which epoch; then both leave."""
-    topic, group = s.topic(2), s.fresh("c")
-    s.coordinator(group)
+    topic = s.topic(2)
+    group = new_group(s, topic)
     Owned = ConsumerGroupHeartbeatRequest.TopicPartitions
     CommitTopic, Part = OffsetCommitRequest.OffsetCommitRequestTopic, OffsetCommitRequest.OffsetCommitRequestPartition
 
@@ -380,9 +386,10 @@ def _consumer_life(s: Session, version: int, topic: str, request: Any) -> None:
 
 
 def consumer_describe(s: Session) -> None:
+    if not s.versions(ApiKey.CONSUMER_GROUP_HEARTBEAT):
+        return
     topic = s.topic(2)
-    group = s.fresh("c")
-    s.coordinator(group)
+    group = new_group(s, topic)
     s.do(beat_request(s, group, topic, 1), 1 if 1 in s.versions(ApiKey.CONSUMER_GROUP_HEARTBEAT) else 0)
     classic = member(s)
     for version in s.versions(ApiKey.CONSUMER_GROUP_DESCRIBE):

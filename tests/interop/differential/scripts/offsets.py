@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interop.differential.mutate import mutations
-from interop.differential.scripts.groups import GENERATIONS, MEMBERS, Member, beat_request, member
+from interop.differential.scripts.groups import GENERATIONS, MEMBERS, Member, beat_request, member, new_group
 from interop.differential.session import Session
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
@@ -53,11 +53,10 @@ def commit(s: Session) -> None:
 
 
 def _consumer(s: Session, topic: str) -> Member:
-    group = s.fresh("c")
-    s.coordinator(group)
     version = 1 if 1 in s.versions(ApiKey.CONSUMER_GROUP_HEARTBEAT) else 0
     if not s.versions(ApiKey.CONSUMER_GROUP_HEARTBEAT):
-        return Member(group, "", -1)
+        return Member(s.fresh("c"), "", -1)
+    group = new_group(s, topic)
     joined = s.do(beat_request(s, group, topic, version), version)
     assert joined.error_code == 0, joined
     return Member(group, joined.member_id, joined.member_epoch)

@@ -95,7 +95,7 @@ def _new_topic(s: Session) -> CreateTopicsRequest:
         replication_factor=1,
         configs=[NewConfig(name="retention.ms", value="1000")],
     )
-    return CreateTopicsRequest(topics=[topic], timeout_ms=10_000)
+    return CreateTopicsRequest(topics=[topic], timeout_ms=60_000)
 
 
 def create_topics(s: Session) -> None:
@@ -151,9 +151,9 @@ def delete_topics(s: Session) -> None:
         def base(version: int = version) -> DeleteTopicsRequest:
             name = s.topic()
             if version < 6:
-                return DeleteTopicsRequest(topic_names=[name], timeout_ms=10_000)
+                return DeleteTopicsRequest(topic_names=[name], timeout_ms=60_000)
             state = DeleteTopicsRequest.DeleteTopicState(name=name)
-            return DeleteTopicsRequest(topics=[state], timeout_ms=10_000)
+            return DeleteTopicsRequest(topics=[state], timeout_ms=60_000)
 
         request = base()
         s.ask("as it should be", request, version)
@@ -164,7 +164,7 @@ def delete_topics(s: Session) -> None:
         if version < 6:
             s.ask(
                 "known and unknown",
-                DeleteTopicsRequest(topic_names=[s.topic(), "no-such-topic"], timeout_ms=10_000),
+                DeleteTopicsRequest(topic_names=[s.topic(), "no-such-topic"], timeout_ms=60_000),
                 version,
             )
             continue
@@ -181,7 +181,7 @@ def delete_topics(s: Session) -> None:
         other = s.topic()
         states["name and its id"] = [State(name=other), State(name=None, topic_id=s.topic_id(other))]
         for label, topics in states.items():
-            s.ask(label, DeleteTopicsRequest(topics=topics, timeout_ms=10_000), version)
+            s.ask(label, DeleteTopicsRequest(topics=topics, timeout_ms=60_000), version)
 
 
 def create_partitions(s: Session) -> None:
@@ -191,7 +191,7 @@ def create_partitions(s: Session) -> None:
 
         def base() -> CreatePartitionsRequest:
             return CreatePartitionsRequest(
-                topics=[Topic(name=s.topic(2), count=4, assignments=None)], timeout_ms=10_000
+                topics=[Topic(name=s.topic(2), count=4, assignments=None)], timeout_ms=60_000
             )
 
         s.ask("as it should be", base(), version)
