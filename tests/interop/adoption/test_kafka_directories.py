@@ -19,13 +19,13 @@ RECORDS = 200
 def produce(address: str, topic: str, values: list[bytes], **settings: object) -> None:
     producer = Producer({"bootstrap.servers": address, **settings})
     if "transactional.id" in settings:
-        producer.init_transactions(30)
+        producer.init_transactions(60)
         producer.begin_transaction()
     for value in values:
         producer.produce(topic, value, key=value)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
     if "transactional.id" in settings:
-        producer.commit_transaction(30)
+        producer.commit_transaction(60)
 
 
 def consume(address: str, topic: str, count: int, group: str | None = None) -> list[bytes]:
@@ -38,14 +38,14 @@ def consume(address: str, topic: str, count: int, group: str | None = None) -> l
         }
     )
     if group is None:
-        while not (partitions := consumer.list_topics(topic, 10).topics[topic].partitions):
+        while not (partitions := consumer.list_topics(topic, 60).topics[topic].partitions):
             time.sleep(0.1)  # a Kafka that has just started does not know its topics yet
         consumer.assign([TopicPartition(topic, index, 0) for index in partitions])
     else:
         consumer.subscribe([topic])
     values: list[bytes] = []
     while len(values) < count:
-        messages = consumer.consume(count - len(values), 20)
+        messages = consumer.consume(count - len(values), 60)
         assert messages, f"only {len(values)} of {count}"
         values += [message.value() for message in messages]
     if group is not None:

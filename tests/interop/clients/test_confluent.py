@@ -40,7 +40,7 @@ def produce(server: Any, topic: str, records: list[tuple[bytes | None, bytes | N
     producer = Producer({"bootstrap.servers": server.address, "linger.ms": 5, **config})
     for key, value in records:
         producer.produce(topic, key=key, value=value, partition=0, on_delivery=on_delivery)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
     assert not errors, errors
     return delivered
 
@@ -52,7 +52,7 @@ def consume(server: Any, topic: str, count: int, start: int = OFFSET_BEGINNING, 
     try:
         consumer.assign([TopicPartition(topic, 0, start)])
         messages: list[Message] = []
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while len(messages) < count and time.monotonic() < deadline:
             for message in consumer.consume(1000, 0.5):
                 assert message.error() is None, message.error()
@@ -96,7 +96,7 @@ def test_headers_null_and_empty(server: Any, topic: Callable[[], str]) -> None:
     producer = Producer({"bootstrap.servers": server.address})
     producer.produce(name, key=None, value=None, headers=[("a", b"1"), ("a", None), ("empty", b"")], partition=0)
     producer.produce(name, key=b"", value=b"", partition=0, timestamp=1_600_000_000_000)
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
     first, second = consume(server, name, 2)
     assert (first.key(), first.value()) == (None, None)
     assert first.headers() == [("a", b"1"), ("a", None), ("empty", b"")]
@@ -120,13 +120,13 @@ def test_offsets_by_timestamp_and_watermarks(server: Any, topic: Callable[[], st
     producer = Producer({"bootstrap.servers": server.address})
     for n in range(100):
         producer.produce(name, value=b"%d" % n, partition=0, timestamp=1_600_000_000_000 + n * 1000)
-    producer.flush(20)
+    producer.flush(60)
     consumer = Consumer({"bootstrap.servers": server.address, "group.id": "unused"})
     try:
-        assert consumer.get_watermark_offsets(TopicPartition(name, 0), 10) == (0, 100)
-        found = consumer.offsets_for_times([TopicPartition(name, 0, 1_600_000_042_500)], 10)
+        assert consumer.get_watermark_offsets(TopicPartition(name, 0), 60) == (0, 100)
+        found = consumer.offsets_for_times([TopicPartition(name, 0, 1_600_000_042_500)], 60)
         assert found[0].offset == 43
-        after = consumer.offsets_for_times([TopicPartition(name, 0, 1_700_000_000_000)], 10)
+        after = consumer.offsets_for_times([TopicPartition(name, 0, 1_700_000_000_000)], 60)
         assert after[0].offset == -1
     finally:
         consumer.close()
@@ -141,9 +141,9 @@ def test_topics_partitions_and_configs(server: Any, topic: Callable[[], str]) ->
     create(server, name, 2, **{"retention.ms": "3600000"})
     with pytest.raises(KafkaException, match="TOPIC_ALREADY_EXISTS"):
         create(server, name)
-    assert len(client.list_topics(name, timeout=10).topics[name].partitions) == 2
+    assert len(client.list_topics(name, timeout=60).topics[name].partitions) == 2
     client.create_partitions([NewPartitions(name, 4)])[name].result(60)
-    assert len(client.list_topics(name, timeout=10).topics[name].partitions) == 4
+    assert len(client.list_topics(name, timeout=60).topics[name].partitions) == 4
     resource = ConfigResource(ConfigResource.Type.TOPIC, name)
     assert client.describe_configs([resource])[resource].result(60)["retention.ms"].value == "3600000"
     change = ConfigResource(
@@ -161,10 +161,10 @@ def test_topics_partitions_and_configs(server: Any, topic: Callable[[], str]) ->
     with pytest.raises(AssertionError, match="MSG_SIZE_TOO_LARGE"):
         produce(server, name, [(None, bytes(5000))])
     client.delete_topics([name])[name].result(60)
-    deadline = time.monotonic() + 20
-    while name in client.list_topics(timeout=10).topics and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while name in client.list_topics(timeout=60).topics and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert name not in client.list_topics(timeout=10).topics
+    assert name not in client.list_topics(timeout=60).topics
 
 
 def test_delete_records(server: Any, topic: Callable[[], str]) -> None:

@@ -25,7 +25,7 @@ def read(server: Any, topic: str, count: int, **config: Any) -> list[Any]:
         bootstrap_servers=server.address,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
-        consumer_timeout_ms=20_000,
+        consumer_timeout_ms=60_000,
         **config,
     )
     try:
@@ -55,7 +55,7 @@ def test_every_acks(server: Any, topic: Callable[[], str], acks: int | str) -> N
     create(server, name)
     producer = KafkaProducer(bootstrap_servers=server.address, acks=acks, enable_idempotence=acks == "all")
     futures = [producer.send(name, b"x", partition=0) for _ in range(20)]
-    offsets = [future.get(20).offset for future in futures]
+    offsets = [future.get(60).offset for future in futures]
     if acks != 0:  # nobody told the producer its offsets
         assert offsets == list(range(20))
     producer.close()
@@ -71,7 +71,7 @@ def test_seek_offsets_and_times(server: Any, topic: Callable[[], str]) -> None:
     producer.flush()
     producer.close()
     partition = TopicPartition(name, 0)
-    consumer = KafkaConsumer(bootstrap_servers=server.address, consumer_timeout_ms=20_000)
+    consumer = KafkaConsumer(bootstrap_servers=server.address, consumer_timeout_ms=60_000)
     consumer.assign([partition])
     assert consumer.beginning_offsets([partition]) == {partition: 0}
     assert consumer.end_offsets([partition]) == {partition: 30}

@@ -55,7 +55,7 @@ def test_console_producer_and_consumer(tool: Callable[..., str], topic: Callable
     properties = ("--property", "parse.key=true", "--property", "key.separator=:")
     tool("ConsoleProducer", "--topic", name, *properties, input="\n".join(lines) + "\n")
     show = ("--property", "print.key=true", "--property", "key.separator=:", "--property", "print.offset=true")
-    limits = ("--partition", "0", "--offset", "earliest", "--max-messages", "50", "--timeout-ms", "30000")
+    limits = ("--partition", "0", "--offset", "earliest", "--max-messages", "50", "--timeout-ms", "120000")
     printed = tool("consumer.ConsoleConsumer", "--topic", name, *limits, *show)
     shown = [line for line in printed.splitlines() if line.startswith("Offset:")]
     assert shown == [f"Offset:{n}:{line}" for n, line in enumerate(lines)]
@@ -105,7 +105,7 @@ def test_performance_tools(server: Any, tool: Callable[..., str], topic: Callabl
     arguments += ["--producer-props", f"bootstrap.servers={server.address}", "acks=all", "compression.type=lz4"]
     said = java_tool(KAFKA_3, tmp_path / "conf", TOOLS + "ProducerPerformance", *arguments).stdout
     assert "50000 records sent" in said
-    said = tool("ConsumerPerformance", "--topic", name, "--messages", "50000", "--timeout", "30000")
+    said = tool("ConsumerPerformance", "--topic", name, "--messages", "50000", "--timeout", "120000")
     assert re.search(r", 50\d\d\d, ", said), said
 
 
@@ -115,9 +115,10 @@ def test_kcat(server: Any, topic: Callable[[], str]) -> None:
     name = topic()
     kcat = ["kcat", "-b", server.address]
     lines = "".join(f"k{n}:v{n}\n" for n in range(100))
-    subprocess.run([*kcat, "-P", "-t", name, "-K", ":", "-z", "snappy"], input=lines, text=True, check=True, timeout=60)
+    produce = [*kcat, "-P", "-t", name, "-K", ":", "-z", "snappy"]
+    subprocess.run(produce, input=lines, text=True, check=True, timeout=120)
     done = subprocess.run(
-        [*kcat, "-C", "-t", name, "-K", ":", "-o", "beginning", "-e", "-q"], capture_output=True, text=True, timeout=60
+        [*kcat, "-C", "-t", name, "-K", ":", "-o", "beginning", "-e", "-q"], capture_output=True, text=True, timeout=120
     )
     assert sorted(done.stdout.splitlines()) == sorted(lines.splitlines())
-    assert f'topic "{name}"' in subprocess.run([*kcat, "-L"], capture_output=True, text=True, timeout=60).stdout
+    assert f'topic "{name}"' in subprocess.run([*kcat, "-L"], capture_output=True, text=True, timeout=120).stdout

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from support.kafka import KAFKA_4, java_tool
+from support.patience import eventually
 from tidelog.testing import Broker
 
 pytestmark = pytest.mark.java
@@ -62,9 +62,7 @@ def test_a_replica_is_moved_with_a_throttle(tool, broker, tmp_path):
     command = (TOOLS + "reassign.ReassignPartitionsCommand", "--reassignment-json-file", str(file))
     started = tool(*command, "--execute", "--throttle", "100000000", "--replica-alter-log-dirs-throttle", "100000000")
     assert "Successfully started moving log directory" in started
-    deadline = time.monotonic() + 20
-    while broker.server.log_manager.future and time.monotonic() < deadline:
-        time.sleep(0.05)
+    eventually(lambda: not broker.server.log_manager.future)
     verified = tool(*command, "--verify")
     assert "completed" in verified
     assert "Clearing broker-level throttles" in verified
