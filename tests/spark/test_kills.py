@@ -33,7 +33,7 @@ class Job:
             start_new_session=True,
         )
 
-    def wait_for_batches(self, count: int, timeout: float = 90) -> bool:
+    def wait_for_batches(self, count: int, timeout: float = 300) -> bool:
         """Until that many batches were committed; False when the job ended before."""
         deadline = time.monotonic() + timeout
         while self.process.poll() is None:
@@ -48,7 +48,7 @@ class Job:
         os.killpg(self.process.pid, signal.SIGKILL)
         self._close()
 
-    def wait(self, timeout: float = 110) -> int:
+    def wait(self, timeout: float = 500) -> int:
         try:
             return self.process.wait(timeout)
         finally:
@@ -108,5 +108,5 @@ def test_many_kills(lab: Lab, own_server: TidelogServer, tmp_path: Path, seed: i
 def test_on_a_cluster_of_two_executors(lab: Lab, tmp_path: Path) -> None:
     source, target = lab.topic(3), lab.topic(2)
     lab.produce(source, EXPECTED[:3000])
-    assert Job(lab, source, target, tmp_path / "checkpoint", "local-cluster[2,1,1024]").wait(200) == 0
+    assert Job(lab, source, target, tmp_path / "checkpoint", "local-cluster[2,1,1024]").wait() == 0
     assert sorted(lab.committed(target)) == EXPECTED[:3000]

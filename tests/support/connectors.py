@@ -60,7 +60,7 @@ class Engine:
         assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.stdout.read()
-        self.process.wait(60)
+        self.process.wait(300)
         self.process.stdout.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,11 +11,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from support.patience import eventually
 from tidelog.client import topics
 from tidelog.client.blocking import Driver
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.offsets import end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.transactions import list_transactions
 from tidelog.common.types import TopicPartition
 from tidelog.log.reader import LogDirectory
 
@@ -75,6 +76,13 @@ class BrokerLab:
             driver.run(producer.flush())
             if transactional_id is not None:
                 driver.run(producer.commit() if commit else producer.abort())
+        if transactional_id is not None:
+            self.await_markers()
+
+    def await_markers(self) -> None:
+        """Wait until no transaction is on its way: its end is decided first, and then written to its partitions."""
+        states = ["PrepareCommit", "PrepareAbort"]
+        eventually(lambda: not self.ask(lambda cluster: list_transactions(cluster, states=states)))
 
     def partitions_of(self, topic: str, count: int) -> list[TopicPartition]:
         return [TopicPartition(topic, number) for number in range(count)]
@@ -93,15 +101,13 @@ class Lab(BrokerLab):
     def stream(self, topic: str | None = None, **options: str) -> DataFrame:
         return self._source(self.spark.readStream, topic, options).load()
 
-    def settle(self, topic: str, partitions: int = 1, timeout: float = 30) -> None:
+    def settle(self, topic: str, partitions: int = 1) -> None:
         """Wait until the broker has written down high watermarks that cover what is in the topic now."""
         ends = self.ask(lambda cluster: end_offsets(cluster, self.partitions_of(topic, partitions)))
-        deadline = time.monotonic() + timeout
-        while any(
-            end > known.get(tp, 0) for known in [LogDirectory(self.data).high_watermarks] for tp, end in ends.items()
-        ):
-            assert time.monotonic() < deadline, "the high watermarks are not written down"
-            time.sleep(0.1)
+        eventually(
+            lambda: LogDirectory(self.data).high_watermarks,
+            lambda known: all(known.get(tp, 0) >= end for tp, end in ends.items()),
+        )
 
     def segments(self, topic: str, **options: str) -> DataFrame:
         reader = self.spark.read.format("tidelog").option("mode", "segments").option("subscribe", topic)
@@ -113,6 +119,7 @@ class Lab(BrokerLab):
 
     def committed(self, topic: str) -> list[str]:
         """The values that a reader of committed records sees, in order of partition and offset."""
+        self.await_markers()
         frame = self.read(topic, **{"kafka.isolation.level": "read_committed"})
         return [row.v for row in frame.orderBy("partition", "offset").selectExpr("cast(value as string) v").collect()]
 

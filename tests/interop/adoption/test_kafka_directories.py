@@ -47,7 +47,9 @@ def consume(address: str, topic: str, count: int, group: str | None = None) -> l
     while len(values) < count:
         messages = consumer.consume(count - len(values), 60)
         assert messages, f"only {len(values)} of {count}"
-        values += [message.value() for message in messages]
+        for message in messages:
+            assert message.error() is None or message.error().retriable(), message.error()
+        values += [message.value() for message in messages if message.error() is None]
     if group is not None:
         consumer.commit(asynchronous=False)
     consumer.close()

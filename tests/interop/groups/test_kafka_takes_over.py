@@ -57,7 +57,7 @@ def lay_znodes(address: str, data: Path) -> None:
         ids[topic] = path.read_text().split("topic_id: ")[1].strip()
     cluster_id = parse_properties((data / "meta.properties").read_text())["cluster.id"]
     client = KazooClient(address)
-    client.start()
+    client.start(120)
     try:
         client.create("/cluster/id", json.dumps({"version": "1", "id": cluster_id}).encode(), makepath=True)
         for topic, partitions in topics.items():

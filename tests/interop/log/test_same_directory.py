@@ -251,7 +251,7 @@ def test_the_same_operations_leave_the_same_directory(tmp_path: Path) -> None:
         (folder / "batches").write_bytes(script.batches)
     program = Path(__file__).with_name("LogScript.java")
     command = java_command(KAFKA_4, tmp_path / "conf", str(program), str(theirs))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     for seed, script in scripts.items():
         answers = (theirs / f"{seed:03}" / "answers").read_text().splitlines()

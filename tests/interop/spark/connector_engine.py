@@ -75,7 +75,7 @@ class Engine:
 
     def wait(self, name, batches):
         """Wait for that many batches."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while len(self.batches[name]) < batches and time.monotonic() < deadline:
             time.sleep(0.05)
         return self.batches[name]

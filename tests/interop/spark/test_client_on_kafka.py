@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
+from support.patience import eventually
 from tidelog.client import topics
 from tidelog.client.blocking import Driver
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
@@ -98,6 +99,8 @@ def test_transactions_committed_aborted_and_handed_over(driver: Driver) -> None:
     with pytest.raises(KafkaError):
         driver.run(end_transaction(driver.cluster, transaction, committed=False))
     driver.run(fence(driver.cluster, "two"))
+    ending = ["PrepareCommit", "PrepareAbort"]  # what was decided may still be on its way to the partitions
+    eventually(lambda: not driver.run(list_transactions(driver.cluster, states=ending)))
     assert committed(driver, "transactions", 2) == ["handed over", "kept-0", "kept-2"]
 
 

@@ -24,6 +24,6 @@ def test_partitions_are_those_of_the_java_producer() -> None:
     for count in (1, 3, 50, 1000):
         lines = "".join(f"{key.hex()} {count}\n" for key in keys)
         java = ["java", "-cp", f"{libs}/*", str(source)]
-        done = subprocess.run(java, input=lines, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(java, input=lines, capture_output=True, text=True, timeout=300, check=True)
         theirs = [int(line) for line in done.stdout.split()]
         assert partition_keys(pa.array(keys, pa.binary()), count).to_pylist() == theirs

@@ -45,7 +45,7 @@ def write_ours(bench: LogBench, topic_id: bytes) -> list[bytes]:
 
 def lay_znodes(address: str, topic_id: bytes) -> None:
     client = KazooClient(address)
-    client.start()
+    client.start(120)
     try:
         assignment = {
             "version": 3,
@@ -67,7 +67,7 @@ def read(address: str, count: int, isolation: str) -> list[bytes]:
     try:
         consumer.assign([TopicPartition(TOPIC, 0, 0)])
         found: list[bytes] = []
-        for _ in range(120):
+        for _ in range(240):
             for message in consumer.consume(1000, 0.5):
                 assert message.error() is None or message.error().retriable(), message.error()
                 if message.error() is None:
@@ -94,7 +94,7 @@ def test_kafka_opens_serves_appends_and_gives_back(tmp_path: Path) -> None:
         producer = Producer({"bootstrap.servers": kafka.address})
         for n in range(100):
             producer.produce(TOPIC, value=b"by kafka %d" % n, partition=0)
-        assert producer.flush(30) == 0
+        assert producer.flush(60) == 0
     log = bench.open()
     log.advance_high_watermark(log.log_end_offset)
     values = [record.value for record in records_of(log)]

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from interop.storage.dump import accepted
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
+from support.patience import eventually
 from tidelog.cli.main import main
+from tidelog.client.blocking import Driver
+from tidelog.client.transactions import describe_transaction
 
 pytestmark = pytest.mark.java
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
@@ -24,7 +27,7 @@ def fill(kafka: KafkaBroker) -> dict[bytes, bytes]:
     admin = AdminClient({"bootstrap.servers": kafka.address})
     admin.create_topics([NewTopic("accounts", 1, 1, config={"segment.ms": "1"})])["accounts"].result(60)
     producer = Producer({"bootstrap.servers": kafka.address, "transactional.id": "tx", "linger.ms": 0})
-    producer.init_transactions(30)
+    producer.init_transactions(60)
     table: dict[bytes, bytes] = {}
     for turn in range(10):
         producer.begin_transaction()
@@ -34,10 +37,12 @@ def fill(kafka: KafkaBroker) -> dict[bytes, bytes]:
             if turn != 9:
                 table[key] = value
         if turn == 9:
-            producer.flush(30)
-            producer.abort_transaction(30)
+            producer.flush(60)
+            producer.abort_transaction(60)
         else:
-            producer.commit_transaction(30)
+            producer.commit_transaction(60)
+    with Driver({"bootstrap.servers": kafka.address}) as driver:  # the answer comes before the end is complete
+        eventually(lambda: driver.run(describe_transaction(driver.cluster, "tx")).state, "CompleteAbort".__eq__)
     consumer = Consumer({"bootstrap.servers": kafka.address, "group.id": "audit"})
     consumer.commit(offsets=[TopicPartition("accounts", 0, 17)], asynchronous=False)
     consumer.close()
@@ -55,10 +60,14 @@ def read_table(kafka: KafkaBroker) -> dict[bytes, bytes]:
     )
     consumer.assign([TopicPartition("accounts", 0, 0)])
     table: dict[bytes, bytes] = {}
-    while (message := consumer.poll(30)) is not None:
-        if message.error() is not None:
+    while (message := consumer.poll(120)) is not None:
+        error = message.error()
+        if error is None:
+            table[message.key()] = message.value()
+        elif error.code() == KafkaError._PARTITION_EOF:
             break
-        table[message.key()] = message.value()
+        else:
+            assert error.retriable(), error
     consumer.close()
     return table
 

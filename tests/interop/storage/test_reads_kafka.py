@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
+from support.patience import eventually
 from tidelog.log import LogDirectory
 
 pytestmark = pytest.mark.java
@@ -36,49 +37,51 @@ def produce(kafka: KafkaBroker, topic: str, codec: str, count: int = 200, **conf
     for n in range(count):
         key = None if topic == "plain" and n % 7 == 0 else b"k%d" % (n % 20)
         producer.produce(topic, key=key, value=b"%s %d" % (codec.encode(), n) * 3, partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
 
 
 def transactions(kafka: KafkaBroker, topic: str) -> None:
     producer = Producer({"bootstrap.servers": kafka.address, "transactional.id": "t"})
-    producer.init_transactions(30)
+    producer.init_transactions(60)
     for turn in range(6):
         producer.begin_transaction()
         for n in range(5):
             producer.produce(topic, key=b"k%d" % n, value=b"turn %d" % turn, partition=0)
         if turn % 2:
-            producer.abort_transaction(30)
+            producer.abort_transaction(60)
         else:
-            producer.commit_transaction(30)
+            producer.commit_transaction(60)
 
 
 def consumed(kafka: KafkaBroker, topic: str) -> list[Row]:
-    consumer = Consumer({"bootstrap.servers": kafka.address, "group.id": "g", "isolation.level": "read_committed"})
+    settings = {"group.id": "g", "isolation.level": "read_committed", "enable.partition.eof": True}
+    consumer = Consumer({"bootstrap.servers": kafka.address, **settings})
+    rows: list[Row] = []
     try:
-        partition = TopicPartition(topic, 0, 0)
-        consumer.assign([partition])
-        end = consumer.get_watermark_offsets(partition, 20)[1]
-        rows: list[Row] = []
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            for message in consumer.consume(500, 0.3):
-                if message.error() is None:
-                    stamp = message.timestamp()[1] if message.timestamp()[0] else -1
-                    rows.append((message.offset(), stamp, message.key(), message.value()))
-            if consumer.position([TopicPartition(topic, 0)])[0].offset >= end:
-                break
-        return rows
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        while True:
+            message = consumer.poll(120)
+            assert message is not None, f"no end after {len(rows)} rows"
+            error = message.error()
+            if error is None:
+                stamp = message.timestamp()[1] if message.timestamp()[0] else -1
+                rows.append((message.offset(), stamp, message.key(), message.value()))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return rows
+            else:
+                assert error.retriable(), error
     finally:
         consumer.close()
 
 
 def wait_until_compacted(kafka: KafkaBroker) -> None:
-    """The cleaner leaves its mark in the checkpoint file."""
-    mark = kafka.data / "cleaner-offset-checkpoint"
-    deadline = time.monotonic() + 60
-    while "compacted" not in mark.read_text() and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert "compacted" in mark.read_text()
+    """The cleaner writes down how far it came: it leaves nothing but the active segment, and then it rests."""
+
+    def rests() -> bool:
+        active = max(int(path.stem) for path in (kafka.data / "compacted-0").glob("*.log"))
+        return active > 0 and f"compacted 0 {active}\n" in (kafka.data / "cleaner-offset-checkpoint").read_text()
+
+    eventually(rests)
 
 
 def check(kafka: KafkaBroker, expected: dict[str, list[Row]]) -> None:
