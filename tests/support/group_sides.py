@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scenarios.coordinator.driver import encode_subscription
+from support.loop import PATIENCE_SECONDS
 from support.wire import FixedClock, WireClient
 from tidelog.broker.server import Broker
 from tidelog.common.rng import seeded_rng
@@ -32,12 +33,12 @@ OFFSETS = TopicPartition(GROUP_METADATA_TOPIC, 0)
 
 async def until(ask: Callable[[], Awaitable[Any]]) -> Any:
     """The first answer without an error: the internal topic is made by the first question, and then loaded."""
-    for _ in range(500):
-        answer = await ask()
-        if not answer.error_code:
-            return answer
+    time = asyncio.get_running_loop().time
+    deadline = time() + PATIENCE_SECONDS
+    while (answer := await ask()).error_code:
+        assert time() < deadline, f"still no other answer than {answer}"
         await asyncio.sleep(0.01)
-    raise AssertionError(f"still no other answer than {answer}")
+    return answer
 
 
 class Side:
@@ -169,6 +170,6 @@ async def exchange(client: WireClient, frame: bytes) -> bytes | None:
     """The answer, or None when the connection is closed instead."""
     try:
         client.writer.write(frame)
-        return await asyncio.wait_for(client.receive_frame(), 5)
+        return await asyncio.wait_for(client.receive_frame(), PATIENCE_SECONDS)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import uvloop
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -161,7 +161,7 @@ class FixedClock:
 
 def run(coroutine: Any) -> Any:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(asyncio.wait_for(coroutine, 30))
+        return runner.run(asyncio.wait_for(coroutine, 120))
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from support.tidelog import TidelogServer
 
 SIZE_MB = 24
-CONFIG = {"delivery.timeout.ms": 5000, "request.timeout.ms": 2000, "linger.ms": 1, "log_level": 0}
+CONFIG = {"delivery.timeout.ms": 15_000, "request.timeout.ms": 10_000, "linger.ms": 1, "log_level": 0}
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def fill_until_it_fails(address: str, topic: str) -> dict[int, int]:
             on_delivery=lambda e, m, n=number: delivered(e, m, n),
         )
         producer.poll(0.01)
-    producer.flush(30)
+    producer.flush(60)
     assert failures, "the disk never got full"
     return acknowledged
 
@@ -62,7 +62,7 @@ def values(address: str, topic: str, count: int) -> dict[int, int]:
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         found: dict[int, int] = {}
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while len(found) < count and time.monotonic() < deadline:
             for message in consumer.consume(500, 0.5):
                 if message.error() is None:
@@ -91,7 +91,7 @@ def test_full_directory_goes_offline_alone(small_disk: Path, tmp_path: Path) -> 
         producer = Producer({"bootstrap.servers": server.address, **CONFIG})
         outcome: list[object] = []
         producer.produce(other, value=b"1", partition=0, on_delivery=lambda error, _: outcome.append(error))
-        producer.flush(20)
+        producer.flush(60)
         assert outcome == [None], "the other directory must serve on"
         server.kill()
         subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)

@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TidelogServer]:
 
 
 def connect(server: TidelogServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=60)
 
 
 def rss_mb(pid: int) -> float:
@@ -50,7 +50,7 @@ def check_alive(server: TidelogServer) -> None:
 
 def closes(sock: socket.socket) -> bool:
     """Whether the broker closed the connection (rather than leaving it hanging)."""
-    sock.settimeout(10)
+    sock.settimeout(60)
     try:
         while sock.recv(65536):
             continue

@@ -72,10 +72,10 @@ def read_back(address: str, topic: str) -> dict[int, list[tuple[int, int]]]:
     found: dict[int, list[tuple[int, int]]] = {}
     try:
         partitions = [TopicPartition(topic, number, 0) for number in range(PARTITIONS)]
-        ends = {p.partition: consumer.get_watermark_offsets(p, 20)[1] for p in partitions}
+        ends = {p.partition: consumer.get_watermark_offsets(p, 60)[1] for p in partitions}
         consumer.assign(partitions)
         following = dict.fromkeys(ends, 0)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while following != ends and time.monotonic() < deadline:
             for message in consumer.consume(5000, 0.5):
                 assert message.error() is None, message.error()
