@@ -8,8 +8,9 @@ Binary = tuple[int, int, int, int]
 class BatchEncoder:
     def __init__(
         self,
-        count: int,
+        rows: int,
         *,
+        order: tuple[int, int] | None = None,
         key: Binary | None = None,
         value: Binary | None = None,
         timestamps: int = 0,

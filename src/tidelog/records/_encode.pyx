@@ -1,10 +1,11 @@
 """Arrow columns to magic 2 batches, and the placement of keys on partitions; the loops run without the GIL.
 
 The caller (records.arrow) brings every column to 32-bit offsets and hands over addresses: a binary column is
-(valid, ends, data, shift): validity bits or 0, offsets, bytes, and the index of the first row in them.
+(valid, ends, data, shift): validity bits or 0, offsets, bytes, and the index of the first row in them. An order names
+the rows to take and their sequence, so that the rows of one partition are encoded from where they lie.
 """
 
-from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uintptr_t
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 
 from tidelog.records._header cimport BATCH_OVERHEAD, Header, crc32c_init, write_header
 
@@ -50,11 +51,12 @@ cdef struct Rows:
     int64_t header_shift
     Input name
     Input header
-    int64_t count
+    const uint64_t* order       # which row comes at each place; NULL: as they lie
+    int64_t count               # of places
 
 
 cdef struct Filled:
-    int64_t next_row
+    int64_t next_place
     int64_t used
     int64_t needed              # by the row that did not fit
     int64_t base_timestamp
@@ -80,6 +82,10 @@ cdef inline uint8_t* write_field(uint8_t* out, const uint8_t* p, int32_t length,
     out = write_count(out, length)
     copy_bytes(out, p, length, end)
     return out + length
+
+
+cdef inline int64_t row_at(Rows* rows, int64_t place) noexcept nogil:
+    return <int64_t>rows.order[place] if rows.order != NULL else place
 
 
 cdef inline int32_t headers_of(Rows* rows, int64_t row, int64_t* first) noexcept nogil:
@@ -110,20 +116,21 @@ cdef uint8_t* write_headers(uint8_t* out, Rows* rows, int64_t first, int32_t cou
     return out
 
 
-cdef void fill_records(Rows* rows, int64_t row, uint8_t* start, int64_t capacity, Filled* filled) noexcept nogil:
-    """Write records from `row` on until the next one does not fit."""
+cdef void fill_records(Rows* rows, int64_t place, uint8_t* start, int64_t capacity, Filled* filled) noexcept nogil:
+    """Write the records from `place` on until the next one does not fit."""
     cdef uint8_t* out = start
     cdef const uint8_t* key = NULL
     cdef const uint8_t* value = NULL
-    cdef int64_t first = row, header = 0, timestamp = rows.timestamp, since, extra, length, base, largest = -1
+    cdef int64_t first = place, header = 0, timestamp = rows.timestamp, row, since, extra, length, base, largest = -1
     cdef int32_t key_length, value_length, headers
     cdef Input keys = rows.key, values = rows.value
     cdef const int64_t* timestamps = rows.timestamps
     cdef bint with_headers = rows.header_ends != NULL
     cdef int64_t count = rows.count
-    base = timestamps[row] if timestamps != NULL else rows.timestamp
+    base = timestamps[row_at(rows, place)] if timestamps != NULL else rows.timestamp
     filled.needed = 0
-    while row < count:
+    while place < count:
+        row = row_at(rows, place)
         if timestamps != NULL:
             timestamp = timestamps[row]
         key_length = field(&keys, row, &key)
@@ -131,7 +138,7 @@ cdef void fill_records(Rows* rows, int64_t row, uint8_t* start, int64_t capacity
         headers = headers_of(rows, row, &header) if with_headers else 0
         extra = size_of_headers(rows, header, headers) if headers else 0
         since = <int64_t>(<unsigned long long>timestamp - <unsigned long long>base)
-        length = (1 + size_of_varlong(since) + size_of_count(row - first) + size_of_field(key_length)
+        length = (1 + size_of_varlong(since) + size_of_count(place - first) + size_of_field(key_length)
                   + size_of_field(value_length) + size_of_count(headers) + extra)
         if length + size_of_count(length) > capacity - (out - start):
             filled.needed = length + size_of_count(length)
@@ -139,7 +146,7 @@ cdef void fill_records(Rows* rows, int64_t row, uint8_t* start, int64_t capacity
         out = write_count(out, length)
         out[0] = 0
         out = write_varlong(out + 1, since)
-        out = write_count(out, row - first)
+        out = write_count(out, place - first)
         out = write_field(out, key, key_length, keys.data_end)
         out = write_field(out, value, value_length, values.data_end)
         out = write_count(out, headers)
@@ -147,8 +154,8 @@ cdef void fill_records(Rows* rows, int64_t row, uint8_t* start, int64_t capacity
             out = write_headers(out, rows, header, headers)
         if timestamp > largest:
             largest = timestamp
-        row += 1
-    filled.next_row = row
+        place += 1
+    filled.next_place = place
     filled.used = out - start
     filled.base_timestamp = base
     filled.max_timestamp = largest
@@ -169,19 +176,34 @@ cdef void set_input(Input* column, addresses, int64_t rows):
         column.shift = shift
 
 
-cdef int64_t bytes_from(Input* column, int64_t row, int64_t rows) noexcept nogil:
-    return column.ends[rows] - column.ends[row] if column.ends != NULL else 0
+cdef inline int64_t bytes_of(Input* column, int64_t row) noexcept nogil:
+    return column.ends[row + 1] - column.ends[row] if column.ends != NULL else 0
 
 
-cdef int64_t bound(Rows* rows, int64_t row) noexcept nogil:
-    """More than the records from `row` on can take."""
-    cdef int64_t size = bytes_from(&rows.key, row, rows.count) + bytes_from(&rows.value, row, rows.count)
+cdef int64_t bytes_between(Input* column, int64_t row, int64_t end) noexcept nogil:
+    return column.ends[end] - column.ends[row] if column.ends != NULL else 0
+
+
+cdef int64_t bound_of_headers(Rows* rows, int64_t row, int64_t end) noexcept nogil:
     cdef int64_t first, last
-    if rows.header_ends != NULL:
-        first = rows.header_ends[row]
-        last = rows.header_ends[rows.count]
-        size += (bytes_from(&rows.name, first, last) + bytes_from(&rows.header, first, last) + 10 * (last - first))
-    return size + FIXED * (rows.count - row)
+    if rows.header_ends == NULL:
+        return 0
+    first = rows.header_ends[row]
+    last = rows.header_ends[end]
+    return bytes_between(&rows.name, first, last) + bytes_between(&rows.header, first, last) + 10 * (last - first)
+
+
+cdef int64_t bound(Rows* rows, int64_t place, int64_t enough) noexcept nogil:
+    """More than the records from `place` on can take, counted no further than to `enough`."""
+    cdef int64_t size = FIXED * (rows.count - place), row
+    if rows.order == NULL:
+        return (size + bytes_between(&rows.key, place, rows.count) + bytes_between(&rows.value, place, rows.count)
+                + bound_of_headers(rows, place, rows.count))
+    while place < rows.count and size < enough:
+        row = row_at(rows, place)
+        size += bytes_of(&rows.key, row) + bytes_of(&rows.value, row) + bound_of_headers(rows, row, row + 1)
+        place += 1
+    return size
 
 
 cdef class BatchEncoder:
@@ -194,13 +216,17 @@ cdef class BatchEncoder:
     cdef bint running
     cdef object level
 
-    def __init__(self, int64_t count, *, key=None, value=None, uintptr_t timestamps=0, int64_t timestamp=-1,
+    def __init__(self, int64_t rows, *, order=None, key=None, value=None, uintptr_t timestamps=0, int64_t timestamp=-1,
                  headers=None, int16_t attributes=0, level=None, int64_t max_batch_bytes, base_offset=None,
                  int64_t producer_id=-1, int16_t producer_epoch=-1, int32_t base_sequence=-1, int32_t leader_epoch=-1):
-        cdef uintptr_t ends = 0, valid = 0
-        self.rows.count = count
-        set_input(&self.rows.key, key, count)
-        set_input(&self.rows.value, value, count)
+        cdef uintptr_t ends = 0, valid = 0, chosen = 0
+        self.rows.count = rows
+        self.rows.order = NULL
+        if order is not None:
+            chosen, self.rows.count = order
+            self.rows.order = <const uint64_t*>chosen
+        set_input(&self.rows.key, key, rows)
+        set_input(&self.rows.value, value, rows)
         self.rows.timestamps = <const int64_t*>timestamps
         self.rows.timestamp = timestamp
         self.rows.header_ends = NULL
@@ -225,24 +251,25 @@ cdef class BatchEncoder:
         """All rows, as a list of batches in memory from `allocate(size)`: fresh memory costs a page fault each 4 KB,
         which is more than writing it, so the caller brings an allocator that keeps its pages."""
         cdef list batches = []
-        cdef int64_t row = 0
-        while row < self.rows.count:
-            row = self.encode_one(row, batches, allocate)
+        cdef int64_t place = 0
+        while place < self.rows.count:
+            place = self.encode_one(place, batches, allocate)
         return batches
 
-    cdef int64_t encode_one(self, int64_t row, list batches, allocate) except -1:
-        """Append the batch that starts with `row`; return the first row of the next."""
+    cdef int64_t encode_one(self, int64_t place, list batches, allocate) except -1:
+        """Append the batch that starts at `place`; return where the next one starts."""
         cdef Filled filled
-        cdef int64_t room = min(self.max_batch_bytes - BATCH_OVERHEAD, bound(&self.rows, row))
+        cdef int64_t room = self.max_batch_bytes - BATCH_OVERHEAD
+        room = min(room, bound(&self.rows, place, room))
         cdef uint8_t[::1] memory
         while True:
             if room + BATCH_OVERHEAD + COPY_SLACK > INT32_MAX:
-                raise OverflowError(f"row {row} does not fit a batch")
+                raise OverflowError(f"row {place} does not fit a batch")
             batch = memoryview(allocate(BATCH_OVERHEAD + max(room, 0) + COPY_SLACK)).cast("B")
             memory = batch
             with nogil:
-                fill_records(&self.rows, row, &memory[BATCH_OVERHEAD], room, &filled)
-            if filled.next_row > row:
+                fill_records(&self.rows, place, &memory[BATCH_OVERHEAD], room, &filled)
+            if filled.next_place > place:
                 break
             room = filled.needed
         batch = batch[:BATCH_OVERHEAD + filled.used]
@@ -251,22 +278,22 @@ cdef class BatchEncoder:
             batch = memoryview(allocate(BATCH_OVERHEAD + len(packed))).cast("B")
             batch[BATCH_OVERHEAD:] = packed
             memory = batch
-        self.seal(&memory[0], len(batch), row, &filled)
+        self.seal(&memory[0], len(batch), place, &filled)
         batches.append(batch)
-        return filled.next_row
+        return filled.next_place
 
-    cdef int seal(self, uint8_t* p, Py_ssize_t size, int64_t row, Filled* filled) except -1:
-        """Write the header of the batch that starts with `row`."""
+    cdef int seal(self, uint8_t* p, Py_ssize_t size, int64_t place, Filled* filled) except -1:
+        """Write the header of the batch that starts at `place`."""
         cdef Header header
-        header.base_offset = self.base_offset + row if self.running else 0
+        header.base_offset = self.base_offset + place if self.running else 0
         header.base_timestamp = filled.base_timestamp
         header.max_timestamp = filled.max_timestamp
         header.producer_id = self.producer_id
         header.producer_epoch = self.producer_epoch
-        header.base_sequence = <int32_t>((self.base_sequence + row) & 0x7FFFFFFF) if self.base_sequence >= 0 else -1
+        header.base_sequence = <int32_t>((self.base_sequence + place) & 0x7FFFFFFF) if self.base_sequence >= 0 else -1
         header.leader_epoch = self.leader_epoch
         header.attributes = self.attributes
-        header.count = <int32_t>(filled.next_row - row)
+        header.count = <int32_t>(filled.next_place - place)
         header.last_offset_delta = header.count - 1
         with nogil:
             write_header(p, size, &header)

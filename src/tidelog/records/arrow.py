@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tidelog.records._columns import ColumnReader
 from tidelog.records.arrow_read import ALL_COLUMNS, batches_to_arrow, read_columns, schema
-from tidelog.records.arrow_write import arrow_to_batches, partition_keys
+from tidelog.records.arrow_write import ArrowRows, arrow_to_batches, partition_keys
 
 __all__ = [
     "ALL_COLUMNS",
+    "ArrowRows",
     "ColumnReader",
     "arrow_to_batches",
     "batches_to_arrow",

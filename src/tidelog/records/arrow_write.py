@@ -24,6 +24,69 @@ DEFAULT_BATCH_BYTES = 1_000_000
 _LARGEST_OFFSET = 2**31 - 1
 
 
+class ArrowRows:
+    """Columns in the form that the encoder reads, prepared once; encoded whole, or by a choice of rows."""
+
+    def __init__(
+        self,
+        key: Column | None,
+        value: Column | None,
+        timestamp: Column | None = None,
+        headers: Column | None = None,
+        *,
+        default_timestamp: int = NO_TIMESTAMP,
+    ) -> None:
+        pa = require_pyarrow()
+        given = [column for column in (key, value, timestamp, headers) if column is not None]
+        rows = {len(column) for column in given}
+        if len(rows) != 1:
+            raise UsageError(f"the columns must have the same length: found {sorted(rows)}")
+        (self._rows,) = rows
+        self._keys, self._values = _binary(pa, key), _binary(pa, value)
+        self._times = _timestamps(pa, timestamp, default_timestamp)
+        self._headers = _Headers(pa, headers) if headers is not None else None
+        self._default_timestamp = default_timestamp
+
+    def batches(
+        self,
+        order: pyarrow.UInt64Array | None = None,
+        *,
+        codec: Codec = Codec.NONE,
+        level: int | None = None,
+        max_batch_bytes: int = DEFAULT_BATCH_BYTES,
+        base_offset: int | None = None,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        base_sequence: int = NO_SEQUENCE,
+        transactional: bool = False,
+        leader_epoch: int = NO_EPOCH,
+    ) -> list[memoryview]:
+        """The rows as magic 2 batches of at most `max_batch_bytes` before compression; a longer row has one to itself.
+
+        `order` (without nulls) names the rows to take, as `take` would. With `base_offset` the batches follow one
+        another (for writing segments); without it each starts at 0, as a producer sends it. Sequences go on from
+        `base_sequence`, if there is one. The batches lie in writable memory of Arrow's pool."""
+        times = self._times
+        encoder = BatchEncoder(
+            self._rows,
+            order=None if order is None else (_first_address(order), len(order)),
+            key=_addresses(self._keys),
+            value=_addresses(self._values),
+            timestamps=_first_address(times) if times is not None and len(times) else 0,
+            timestamp=self._default_timestamp,
+            headers=self._headers.addresses if self._headers is not None else None,
+            attributes=codec | (TRANSACTIONAL_BIT if transactional else 0),
+            level=level,
+            max_batch_bytes=max_batch_bytes,
+            base_offset=base_offset,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            leader_epoch=leader_epoch,
+        )
+        return encoder.encode(require_pyarrow().allocate_buffer)
+
+
 def arrow_to_batches(
     key: Column | None,
     value: Column | None,
@@ -31,46 +94,12 @@ def arrow_to_batches(
     headers: Column | None = None,
     *,
     default_timestamp: int = NO_TIMESTAMP,
-    codec: Codec = Codec.NONE,
-    level: int | None = None,
-    max_batch_bytes: int = DEFAULT_BATCH_BYTES,
-    base_offset: int | None = None,
-    producer_id: int = NO_PRODUCER_ID,
-    producer_epoch: int = NO_PRODUCER_EPOCH,
-    base_sequence: int = NO_SEQUENCE,
-    transactional: bool = False,
-    leader_epoch: int = NO_EPOCH,
+    **how: Any,
 ) -> list[memoryview]:
-    """The rows as magic 2 batches of at most `max_batch_bytes` before compression; a longer row has one to itself.
+    """All rows of these columns as batches: see `ArrowRows.batches` for what else may be said.
 
-    A missing key or value column means nulls; `default_timestamp` is for rows without a timestamp. With `base_offset`
-    the batches follow one another (for writing segments); without it each starts at 0, as a producer sends it.
-    Sequences go on from `base_sequence`, if there is one. The batches lie in writable memory of Arrow's pool."""
-    pa = require_pyarrow()
-    given = [column for column in (key, value, timestamp, headers) if column is not None]
-    rows = {len(column) for column in given}
-    if len(rows) != 1:
-        raise UsageError(f"the columns must have the same length: found {sorted(rows)}")
-    keys, values = _binary(pa, key), _binary(pa, value)
-    times = _timestamps(pa, timestamp, default_timestamp)
-    lists = _Headers(pa, headers) if headers is not None else None
-    encoder = BatchEncoder(
-        rows.pop(),
-        key=_addresses(keys),
-        value=_addresses(values),
-        timestamps=times.buffers()[1].address + 8 * times.offset if times is not None and len(times) else 0,
-        timestamp=default_timestamp,
-        headers=lists.addresses if lists is not None else None,
-        attributes=codec | (TRANSACTIONAL_BIT if transactional else 0),
-        level=level,
-        max_batch_bytes=max_batch_bytes,
-        base_offset=base_offset,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        leader_epoch=leader_epoch,
-    )
-    return encoder.encode(pa.allocate_buffer)
+    A missing key or value column means nulls; `default_timestamp` is for rows without a timestamp."""
+    return ArrowRows(key, value, timestamp, headers, default_timestamp=default_timestamp).batches(**how)
 
 
 def partition_keys(key: Column, partitions: int) -> pyarrow.Int32Array:
@@ -119,6 +148,11 @@ def _addresses(column: Any) -> tuple[int, int, int, int] | None:
     valid, ends, data = column.buffers()
     usable = valid if column.null_count else None
     return (usable.address if usable else 0, ends.address, data.address if data else 0, column.offset)
+
+
+def _first_address(numbers: Any) -> int:
+    """Where the first of these 64-bit numbers lies."""
+    return int(numbers.buffers()[1].address + 8 * numbers.offset)
 
 
 def _timestamps(pa: Any, column: Any, default: int) -> Any:

@@ -12,7 +12,7 @@ from reference.records.batch_v2 import PlainRecord, encode_batch
 from tidelog.common import hashing
 from tidelog.common.errors import UsageError
 from tidelog.records._batches import BatchRun
-from tidelog.records.arrow import arrow_to_batches, batches_to_arrow, partition_keys
+from tidelog.records.arrow import ArrowRows, arrow_to_batches, batches_to_arrow, partition_keys
 from tidelog.records.attributes import Codec
 from tidelog.records.batch import Record, iter_batches
 from tidelog.records.murmur2 import murmur2, partition_for_key
@@ -55,6 +55,24 @@ def test_rows_come_back(codec: Codec, start: int, limit: int) -> None:
     assert records_of(batches) == [
         Record(i, TIMES[i], KEYS[i], VALUES[i], tuple(HEADERS[i])) for i in range(start, 500)
     ]
+
+
+@pytest.mark.parametrize("start", [0, 3])
+@pytest.mark.parametrize("limit", [80, 4000, 1_000_000])
+@pytest.mark.parametrize("chosen", [1, 7, 400])
+def test_an_order_is_the_same_as_to_take_the_rows(start: int, limit: int, chosen: int) -> None:
+    columns = [pa.array(KEYS, pa.binary()), pa.array(VALUES, pa.binary()), pa.array(TIMES), header_column(HEADERS)]
+    columns = [column[start:] for column in columns]
+    order = pa.array(RNG.choices(range(500 - start), k=chosen + 2), pa.uint64())[1:-1]
+    how: dict[str, Any] = {"max_batch_bytes": limit, "producer_id": 1, "producer_epoch": 0, "base_sequence": 3}
+    taken = arrow_to_batches(*(column.take(order) for column in columns), **how)
+    assert ArrowRows(*columns).batches(order, **how) == taken
+    bare = arrow_to_batches(None, columns[1].take(order), default_timestamp=9, **how)
+    assert ArrowRows(None, columns[1], default_timestamp=9).batches(order, **how) == bare
+
+
+def test_no_rows_chosen_no_batches() -> None:
+    assert ArrowRows(None, pa.array([b"a"])).batches(pa.array([], pa.uint64())) == []
 
 
 def test_bytes_are_those_of_the_reference() -> None:

@@ -35,6 +35,8 @@ from tidelog.records.compression import Codec
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tidelog.records.arrow import ArrowRows
+
 #: From the next version on, a Produce joins its partition to the transaction by itself, and ends change the epoch.
 _LAST_EXPLICIT_PRODUCE = 11
 _RECORD_COUNT_AT = 57
@@ -127,36 +129,36 @@ class ArrowProducer:
         partition: pa.Array | None = None,
     ) -> None:
         """Queue all rows. `partition` places a row where it says; nulls in it are placed by key."""
-        from tidelog.records.arrow import arrow_to_batches
+        from tidelog.records.arrow import ArrowRows
 
         self._check()
         if not len(value):
             return
         await self._cluster.retry(lambda: self._topic_known(topic))
-        parts = self._partitions_of(topic, len(value), key, partition)
-        rows = list(_split(parts, value, key, headers, timestamp))
-        await self._add_to_transaction([TopicPartition(topic, number) for number, *_ in rows])
-        deadline = self._cluster.clock.monotonic() + self._delivery_timeout
-        for number, values, key_rows, header_rows, timestamps in rows:
-            tp = TopicPartition(topic, number)
-            for data in arrow_to_batches(
-                key_rows,
-                values,
-                timestamps,
-                header_rows,
-                codec=self._codec,
-                max_batch_bytes=self._batch_bytes,
-                default_timestamp=self._cluster.clock.time_ms(),
-                producer_id=self.state.producer_id,
-                producer_epoch=self.state.epoch,
-                base_sequence=self.state.next_sequence(tp) if self._idempotent else NO_SEQUENCE,
-                transactional=self.state.transactional_id is not None,
-            ):
-                count = int.from_bytes(data[_RECORD_COUNT_AT : _RECORD_COUNT_AT + 4], "big")
-                self.state.advance(tp, count)
-                self._lane(tp).add(Batch(data, count, deadline))
+        placed = list(_by_partition(self._partitions_of(topic, len(value), key, partition)))
+        await self._add_to_transaction([TopicPartition(topic, number) for number, _ in placed])
+        clock = self._cluster.clock
+        rows = ArrowRows(key, value, timestamp, headers, default_timestamp=clock.time_ms())
+        deadline = clock.monotonic() + self._delivery_timeout
+        for number, order in placed:
+            self._queue(TopicPartition(topic, number), rows, order, deadline)
         await asyncio.sleep(0)
         await self._make_room()
+
+    def _queue(self, tp: TopicPartition, rows: ArrowRows, order: pa.UInt64Array | None, deadline: float) -> None:
+        """Encode the partition's rows, and put the batches in its lane."""
+        for data in rows.batches(
+            order,
+            codec=self._codec,
+            max_batch_bytes=self._batch_bytes,
+            producer_id=self.state.producer_id,
+            producer_epoch=self.state.epoch,
+            base_sequence=self.state.next_sequence(tp) if self._idempotent else NO_SEQUENCE,
+            transactional=self.state.transactional_id is not None,
+        ):
+            count = int.from_bytes(data[_RECORD_COUNT_AT : _RECORD_COUNT_AT + 4], "big")
+            self.state.advance(tp, count)
+            self._lane(tp).add(Batch(data, count, deadline))
 
     async def flush(self) -> None:
         """Wait until all that was sent is acknowledged."""
@@ -265,20 +267,16 @@ class ArrowProducer:
         return int(entry.base_offset)
 
 
-def _split(
-    parts: pa.Array, *columns: pa.Array | None
-) -> Iterator[tuple[int, pa.Array, pa.Array | None, pa.Array | None, pa.Array | None]]:
-    """(partition, its rows of each column), the rows in their order."""
+def _by_partition(parts: pa.Array) -> Iterator[tuple[int, pa.UInt64Array | None]]:
+    """(partition, which rows are its, in their order; None: all of them)."""
     import pyarrow.compute as pc
 
     counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(parts).to_pylist()}
     if len(counts) == 1:
-        (only,) = counts
-        yield (only, *columns)
+        yield next(iter(counts)), None
         return
     order = pc.sort_indices(parts)
     position = 0
     for number in sorted(counts):
-        rows = order.slice(position, counts[number])
+        yield number, order.slice(position, counts[number])
         position += counts[number]
-        yield (number, *(None if column is None else column.take(rows) for column in columns))
