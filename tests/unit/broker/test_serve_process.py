@@ -48,7 +48,7 @@ def test_ready_then_stopped_cleanly(serve, tmp_path, number):
     process, line = serve("--listen", "127.0.0.1:0")
     socket.create_connection(("127.0.0.1", ready_port(line))).close()
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, "")
     assert "has stopped" in err
     left = set(os.listdir(tmp_path / "tidelog-data"))
@@ -65,7 +65,7 @@ def test_a_properties_file_its_unknown_keys_and_json_logs(serve, tmp_path):
     process, line = serve("server.properties", "--set", "num.partitions=3")
     assert ready_port(line) == port
     process.terminate()
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=120)
     lines = [json.loads(text) for text in err.splitlines()]
     warnings = [entry["message"] for entry in lines if entry["level"] == "WARN"]
     assert "Unknown configuration keys, ignored: foo.bar, baz" in warnings
@@ -88,7 +88,7 @@ def test_a_properties_file_its_unknown_keys_and_json_logs(serve, tmp_path):
 )
 def test_what_cannot_be_is_said(serve, arguments, says):
     process, line = serve("--listen", "127.0.0.1:0", *arguments)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=120)
     assert line == ""
     assert process.returncode in (1, 2)
     assert says in err
@@ -98,7 +98,7 @@ def test_what_cannot_be_is_said(serve, arguments, says):
 def test_two_brokers_on_one_directory(serve):
     serve("--listen", "127.0.0.1:0")
     process, line = serve("--listen", "127.0.0.1:0")
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=120)
     assert (line, process.returncode) == ("", 1)
     assert "in use" in err
     assert "has stopped" not in err  # it never was one
@@ -112,7 +112,7 @@ def test_a_port_that_is_taken(serve, option):
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         others = () if option == "--listen" else ("--listen", "127.0.0.1:0")
         process, line = serve(option, address, *others)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
     assert (line, process.returncode) == ("", 1)
     assert "Cannot listen on" in err
     assert address in err
@@ -123,23 +123,23 @@ def test_a_port_that_is_taken(serve, option):
 def test_metrics_and_health(serve):
     port = free_port()
     process, _ = serve("--listen", "127.0.0.1:0", "--http", f"127.0.0.1:{port}")
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=60) as answer:
         health = json.load(answer)
     assert (health["status"], health["node"]) == ("ok", 1)
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         text = answer.read().decode()
     assert "tidelog_partitions 0.0" in text
     assert "tidelog_connections 0.0" in text
     with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/else", timeout=5)
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/else", timeout=60)
     process.terminate()
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     assert process.returncode == 0
 
 
 def test_the_reference_page_is_what_the_declarations_say():
     script = Path(__file__).resolve().parents[3] / "tools" / "render_reference.py"
-    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -37,7 +37,7 @@ async def test_a_background_task_that_dies_ends_the_broker(tmp_path, caplog):
             raise RuntimeError("out of luck")
 
         broker.spawn("doomed", die())
-        await asyncio.wait_for(broker.wait_ended(), 5)
+        await asyncio.wait_for(broker.wait_ended(), 60)
         assert isinstance(broker.failure, RuntimeError)
         assert "cannot go on" in caplog.text
 
@@ -49,7 +49,7 @@ async def test_a_lost_store_ends_the_broker(tmp_path):
     broker._own_store._write = lambda batch: sqlite3.OperationalError("disk full")
     with pytest.raises(TidelogError, match="disk full"):
         await broker.store.create("/x")
-    await asyncio.wait_for(broker.wait_ended(), 5)
+    await asyncio.wait_for(broker.wait_ended(), 60)
     assert broker.failure is not None
     await broker.stop()
 

@@ -41,7 +41,7 @@ def test_what_was_started_goes_on_while_the_caller_does_something_else() -> None
             gate.set()
 
         driver.run(open_gate())
-        assert waiting.result(10) is True
+        assert waiting.result(60) is True
 
 
 def test_closing_drops_what_is_under_way() -> None:

@@ -22,7 +22,7 @@ from .harness import FileSlice, RecordingSink, framed, listening, read_frame
 
 def run(coroutine):
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(asyncio.wait_for(coroutine, 30))
+        return runner.run(asyncio.wait_for(coroutine, 120))
 
 
 def resident_bytes():

@@ -21,7 +21,7 @@ from .harness import RecordingSink, framed, listening, many_listening, read_fram
 
 def run(coroutine):
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(asyncio.wait_for(coroutine, 30))
+        return runner.run(asyncio.wait_for(coroutine, 120))
 
 
 class Client:

@@ -23,7 +23,7 @@ HEAD = struct.Struct(">i4s")
 
 def run(coroutine):
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(asyncio.wait_for(coroutine, 30))
+        return runner.run(asyncio.wait_for(coroutine, 120))
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ def produce(address: str, topic: str, values: list[bytes]) -> None:
     producer = Producer({"bootstrap.servers": address})
     for value in values:
         producer.produce(topic, value)
-    assert producer.flush(10) == 0
+    assert producer.flush(60) == 0
 
 
 def consume(address: str, topic: str, count: int) -> list[bytes]:
     consumer = Consumer({"bootstrap.servers": address, "group.id": "g", "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic, 0, 0)])
     try:
-        return [message.value() for message in consumer.consume(count, 10)]
+        return [message.value() for message in consumer.consume(count, 60)]
     finally:
         consumer.close()
 

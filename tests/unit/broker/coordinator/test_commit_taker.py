@@ -142,7 +142,7 @@ async def test_requests_behind_a_commit_wait_for_its_answer(tmp_path: Path) -> N
             + encode_request(ApiKey.OFFSET_COMMIT, 9, 5, "c", request())
             + encode_request(ApiKey.PRODUCE, 9, 6, "c", data)
         )
-        answers = [await asyncio.wait_for(client.receive_frame(), 5) for _ in range(6)]
+        answers = [await asyncio.wait_for(client.receive_frame(), 60) for _ in range(6)]
         assert [int.from_bytes(answer[:4], "big") for answer in answers] == [1, 2, 3, 4, 5, 6]
         assert hot.taken(COMMIT) == 3
 
@@ -161,7 +161,7 @@ async def test_a_failed_append_is_answered_as_on_the_long_way(tmp_path: Path) ->
 
                 writer.append = refuse  # too few replicas
                 client.writer.write(encode_request(ApiKey.OFFSET_COMMIT, 8, 1, "c", request(topics={"three": [1, 2]})))
-                found.append(await asyncio.wait_for(client.receive_frame(), 5))
+                found.append(await asyncio.wait_for(client.receive_frame(), 60))
                 writer.append = append  # as it was
         assert found[0] == found[1]
         answer = decode_response(ApiKey.OFFSET_COMMIT, 8, found[0])[1]
@@ -192,5 +192,5 @@ async def test_a_client_that_does_not_wait_harms_nobody(tmp_path: Path) -> None:
             writer.append = append  # as it was
             for done, code in (first, second):
                 done(code)
-            assert (await asyncio.wait_for(other.receive_frame(), 5))[:4] == b"\x00\x00\x00\x02"
+            assert (await asyncio.wait_for(other.receive_frame(), 60))[:4] == b"\x00\x00\x00\x02"
         assert hot.machine.state.offsets.committed.keys() == {"gone", "here"}

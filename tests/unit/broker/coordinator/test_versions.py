@@ -47,7 +47,7 @@ class Wire:
 
     async def exchange(self, key: ApiKey, version: int, request: Any) -> Any:
         self.writer.write(encode_request(key, version, 7, "client", request))
-        (size,) = struct.unpack(">i", await asyncio.wait_for(self.reader.readexactly(4), 10))
+        (size,) = struct.unpack(">i", await asyncio.wait_for(self.reader.readexactly(4), 60))
         return decode_response(key, version, await self.reader.readexactly(size))[1]
 
     def close(self) -> None:

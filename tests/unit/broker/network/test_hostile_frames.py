@@ -76,7 +76,7 @@ def test_mutated_produce_requests_fare_alike_on_both_paths(tmp_path):
                 answers = []
                 for broker in (hot, long):
                     async with connected(broker) as client:
-                        answers.append(await asyncio.wait_for(exchange(client, frame), 5))
+                        answers.append(await asyncio.wait_for(exchange(client, frame), 60))
                 assert answers[0] == answers[1], frame.hex()
                 closed += answers[0] is None
             assert 0 < closed < MUTATIONS
@@ -110,7 +110,7 @@ def test_mutated_requests_of_other_kinds_leave_the_broker_well(tmp_path):
                 async with connected(broker) as client:
                     client.writer.write(frame)
                     client.writer.write_eof()
-                    await asyncio.wait_for(client.reader.read(), 5)
+                    await asyncio.wait_for(client.reader.read(), 60)
             part = await good.produce("t", batch(b"still here"))
             assert part.error_code == 0
             await until(lambda: len(broker.network.table) == 1)
