@@ -19,7 +19,7 @@ from support.failing_sink import FailingSource
 from support.spark import Lab
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transactions import OpenTransaction
-from tidelog.client.transactions import describe_transaction, end_transaction, fence, list_transactions
+from tidelog.client.transactions import end_transaction, fence, list_transactions
 from tidelog.common.errors import KafkaError
 from tidelog.spark.commit_protocol import JOB, transactional_id
 from tidelog.spark.decisions import Decision, DecisionLog
@@ -44,13 +44,7 @@ def outcome(run: Callable[[], object]) -> Exception | None:
 def check(lab: Lab, target: str) -> None:
     """Every record once, and nothing left open on the topic."""
     assert sorted(lab.committed(target)) == EXPECTED
-
-    async def left_open(cluster: Any) -> list[str]:
-        listed = await list_transactions(cluster, prefix="tidelog-spark/", states=["Ongoing"])
-        described = [await describe_transaction(cluster, one.transactional_id) for one in listed]
-        return [one.transactional_id for one in described if any(tp.topic == target for tp in one.partitions)]
-
-    assert lab.ask(left_open) == []
+    assert lab.open_transactions(target) == []
 
 
 @pytest.fixture
@@ -112,12 +106,8 @@ def test_a_decided_transaction_that_is_lost_stops_the_query_and_is_never_rewritt
     with pytest.raises(Exception, match="failed at 'decided'"):
         lab.sink(stream, tmp_path / "checkpoint", form="tidelog_failing", **failing)
 
-    async def lose_one(cluster: Any) -> None:
-        open_ones = await list_transactions(cluster, prefix="tidelog-spark/", states=["Ongoing"])
-        thief = ArrowProducer(cluster, transactional_id=open_ones[0].transactional_id)
-        await thief.init()
-
-    lab.ask(lose_one)
+    victim = lab.open_transactions(target)[0]
+    lab.ask(lambda cluster: ArrowProducer(cluster, transactional_id=victim).init())
     for _ in range(2):
         with pytest.raises(Exception, match=r"was decided, but its transaction .* is gone"):
             lab.sink(rows_of(lab, source), tmp_path / "checkpoint", topic=target)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
 
 from support.spark import Lab, values
-from tidelog.client.transactions import list_transactions
 from tidelog.common.hashing import partition_for_key
 
 
@@ -21,11 +19,6 @@ def numbered(count: int) -> list[str]:
 def save(lab: Lab, frame: DataFrame, **options: str) -> None:
     writer = frame.write.format("tidelog").option("kafka.bootstrap.servers", lab.address)
     writer.options(**options).mode("append").save()
-
-
-def open_transactions(lab: Lab) -> list[Any]:
-    found: list[Any] = lab.ask(lambda cluster: list_transactions(cluster, prefix="tidelog-spark/", states=["Ongoing"]))
-    return found
 
 
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
@@ -42,7 +35,7 @@ def test_keys_values_and_headers_arrive(lab: Lab, delivery: str) -> None:
     }
     assert all(row.partition == partition_for_key(bytes(row.key), 3) for row in rows)
     assert all([(header.key, bytes(header.value)) for header in row.headers] == [("h", b"x")] for row in rows)
-    assert open_transactions(lab) == []
+    assert lab.open_transactions(topic) == []
 
 
 def test_topic_and_partition_columns(lab: Lab) -> None:
@@ -98,7 +91,7 @@ def test_a_job_that_fails_writes_nothing(lab: Lab) -> None:
     assert lab.committed(topic) == []
     save(lab, lab.spark.range(0, 10).selectExpr("cast(id as string) value"), topic=topic)
     assert sorted(lab.committed(topic)) == [str(n) for n in range(10)]
-    assert open_transactions(lab) == [], "the second job aborts what tasks of the first left behind"
+    assert lab.open_transactions(topic) == [], "the second job aborts what tasks of the first left behind"
 
 
 def test_a_stream_is_written_exactly_once(lab: Lab, tmp_path: Path) -> None:
@@ -109,7 +102,7 @@ def test_a_stream_is_written_exactly_once(lab: Lab, tmp_path: Path) -> None:
     lab.produce(source, ["later"])
     lab.sink(lab.stream(source, **options), tmp_path, topic=target)
     assert sorted(lab.committed(target)) == ["later", *numbered(1000)]
-    assert open_transactions(lab) == []
+    assert lab.open_transactions(target) == []
     logged = json.loads((tmp_path / "offsets" / "0").read_text().splitlines()[-1])
     assert sum(logged[source].values()) == pytest.approx(300, abs=2)
 

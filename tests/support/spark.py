@@ -17,7 +17,7 @@ from tidelog.client.blocking import Driver
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.offsets import end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.transactions import list_transactions
+from tidelog.client.transactions import describe_transaction, list_transactions
 from tidelog.common.types import TopicPartition
 from tidelog.log.reader import LogDirectory
 
@@ -83,6 +83,17 @@ class BrokerLab:
         """Wait until no transaction is on its way: its end is decided first, and then written to its partitions."""
         states = ["PrepareCommit", "PrepareAbort"]
         eventually(lambda: not self.ask(lambda cluster: list_transactions(cluster, states=states)))
+
+    def open_transactions(self, topic: str) -> list[str]:
+        """The ids of those of Spark's transactions that are open and have written to the topic."""
+
+        async def look(cluster: ClusterClient) -> list[str]:
+            listed = await list_transactions(cluster, prefix="tidelog-spark/", states=["Ongoing"])
+            described = [await describe_transaction(cluster, one.transactional_id) for one in listed]
+            return [one.transactional_id for one in described if any(tp.topic == topic for tp in one.partitions)]
+
+        found: list[str] = self.ask(look)
+        return found
 
     def partitions_of(self, topic: str, count: int) -> list[TopicPartition]:
         return [TopicPartition(topic, number) for number in range(count)]

@@ -38,7 +38,7 @@ def test_a_full_broker_reads_no_new_requests_until_there_is_room(tmp_path, monke
             prepare = type(partition).prepare
 
             def blocking(self, *args, **kwargs):
-                go.wait(10)
+                go.wait(60)
                 return prepare(self, *args, **kwargs)
 
             monkeypatch.setattr(type(partition), "prepare", blocking)
