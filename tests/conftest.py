@@ -7,9 +7,14 @@ from hypothesis import HealthCheck, settings
 
 from support.kafka import require_java
 
-#: How long an example takes on a busy machine says nothing about the property.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+#: How long an example takes on a busy machine says nothing about the property. The short forms try the same examples
+#: each time, so that a change is judged by what it changes; the long ones look for new ones.
+settings.register_profile("repeatable", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("searching", settings.get_profile("repeatable"), derandomize=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("searching" if config.getoption("--soak") else "repeatable")
 
 
 @pytest.fixture(autouse=True)
