@@ -1,8 +1,8 @@
-"""Memory for large answers, used again as soon as nobody holds a view of it.
+"""Memory for large answers and for large requests, used again as soon as nobody holds a view of it.
 
-Fresh memory is the expensive part of receiving: the kernel clears it page by page as it is touched, and a virtual
-machine may have to ask its host for it besides. So a few buffers are kept per connection, and new ones are asked for in
-huge pages, uncleared by us (a `bytearray` would write every byte first, while it holds the GIL).
+Fresh memory is the expensive part of receiving and encoding: the kernel clears it page by page as it is touched, and a
+virtual machine may have to ask its host for it besides. So a few buffers are kept per connection or producer, and new
+ones are asked for in huge pages, uncleared by us (a `bytearray` would write every byte first, while it holds the GIL).
 
 A buffer is free when its only reference is the pool's: every view of it, in Python or in Arrow, holds another one.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import mmap
 import sys
 
-_KEPT = 4
 _LARGEST_KEPT = 64 << 20
 _HUGE_PAGE = 2 << 20
 #: References to a kept buffer that has no views: the list's, the loop variable's and getrefcount's own.
@@ -20,9 +19,10 @@ _UNUSED = 3
 
 
 class LargeBuffers:
-    """The buffers of one connection."""
+    """The buffers of one connection or producer, of which some are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = 4) -> None:
+        self._kept = kept
         self._pool: list[mmap.mmap] = []
 
     def take(self, size: int) -> memoryview:
@@ -32,7 +32,7 @@ class LargeBuffers:
                 return memoryview(buffer)[:size]
         buffer = _fresh(size + (size >> 3))
         if len(buffer) <= _LARGEST_KEPT:
-            self._pool = [kept for kept in self._pool if sys.getrefcount(kept) != _UNUSED][: _KEPT - 1]
+            self._pool = [kept for kept in self._pool if sys.getrefcount(kept) != _UNUSED][: self._kept - 1]
             self._pool.append(buffer)
         return memoryview(buffer)[:size]
 

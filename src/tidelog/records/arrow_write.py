@@ -6,6 +6,7 @@ Keys and values may be any binary or string column, timestamps integers (millise
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidelog.common.errors import UsageError
@@ -60,12 +61,13 @@ class ArrowRows:
         base_sequence: int = NO_SEQUENCE,
         transactional: bool = False,
         leader_epoch: int = NO_EPOCH,
+        allocate: Callable[[int], Any] | None = None,
     ) -> list[memoryview]:
         """The rows as magic 2 batches of at most `max_batch_bytes` before compression; a longer row has one to itself.
 
         `order` (without nulls) names the rows to take, as `take` would. With `base_offset` the batches follow one
         another (for writing segments); without it each starts at 0, as a producer sends it. Sequences go on from
-        `base_sequence`, if there is one. The batches lie in writable memory of Arrow's pool."""
+        `base_sequence`, if there is one. The batches lie in writable memory from `allocate`, or of Arrow's pool."""
         times = self._times
         encoder = BatchEncoder(
             self._rows,
@@ -84,7 +86,7 @@ class ArrowRows:
             base_sequence=base_sequence,
             leader_epoch=leader_epoch,
         )
-        return encoder.encode(require_pyarrow().allocate_buffer)
+        return encoder.encode(allocate or require_pyarrow().allocate_buffer)
 
 
 def arrow_to_batches(

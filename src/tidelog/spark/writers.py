@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: The brokers' default for the longest that they allow (transaction.max.timeout.ms).
 _TRANSACTION_TIMEOUT_MS = 900_000
+#: Enough to keep a broker busy; each task touches this memory anew.
+_BUFFER_BYTES = 8 << 20
 
 
 @dataclass
@@ -105,7 +107,7 @@ class _Writer:
         self.step("wrote")
 
     def _open(self, driver: Driver, name: str | None) -> ArrowProducer:
-        producer = ArrowProducer(driver.cluster, transactional_id=name)
+        producer = ArrowProducer(driver.cluster, transactional_id=name, buffer_bytes=_BUFFER_BYTES)
         driver.run(producer.init())
         if name is not None:
             producer.begin()

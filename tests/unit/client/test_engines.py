@@ -323,3 +323,17 @@ def test_topics_that_are_not_there_and_brokers_that_are_not() -> None:
                 await lost.any_node()
 
     run(scenario, default_api_timeout_ms="50")
+
+
+def test_large_batches_are_built_in_memory_that_is_used_again() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        producer = ArrowProducer(cluster, buffer_bytes=1 << 20)
+        await producer.init()
+        rows = column(*["x" * 1000] * 600)
+        for _ in range(20):
+            await producer.send(TOPIC, value=rows)
+            await producer.flush()
+        assert producer.written() == {TP(TOPIC, 0): 20 * 600}
+        assert len(producer._buffers._pool) <= 4
+
+    run(scenario)

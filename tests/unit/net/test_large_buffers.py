@@ -44,3 +44,13 @@ def test_few_buffers_are_kept_and_no_small_answer_blocks_a_large_one() -> None:
     assert buffers.take(100_000).obj is not large
     del held
     assert buffers.take(4 << 20).obj is not None
+
+
+def test_as_many_as_asked_for_are_kept() -> None:
+    buffers = LargeBuffers(kept=6)
+    owners = [buffers.take(100_000).obj for _ in range(6)]  # the owners are held here: none is free
+    numbers = {id(owner) for owner in owners}
+    assert len(numbers) == 6
+    del owners
+    views = [buffers.take(100_000) for _ in range(6)]
+    assert {id(view.obj) for view in views} == numbers

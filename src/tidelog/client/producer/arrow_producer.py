@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidelog.client import config as keys
 from tidelog.client.cluster_client import ClusterClient
@@ -28,6 +28,7 @@ from tidelog.client.producer.transactions import OpenTransaction, ProducerState
 from tidelog.client.transactions import add_partitions, end_transaction, init_producer_id
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
+from tidelog.net.large_buffers import LargeBuffers
 from tidelog.protocol.headers import Apart
 from tidelog.protocol.messages import ProduceRequest
 from tidelog.records.compression import Codec
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 #: From the next version on, a Produce joins its partition to the transaction by itself, and ends change the epoch.
 _LAST_EXPLICIT_PRODUCE = 11
 _RECORD_COUNT_AT = 57
+#: Batches from this size on are built in memory that is kept: Arrow's allocator gives its own back to the system while
+#: they are on their way, and takes it anew, page fault by page fault.
+_WORTH_KEEPING = 256 << 10
 
 
 class ArrowProducer:
@@ -64,6 +68,7 @@ class ArrowProducer:
         self._timeout_ms = config[keys.REQUEST_TIMEOUT_MS]
         self._delivery_timeout = config[keys.DELIVERY_TIMEOUT_MS] / 1000
         self._transaction_timeout_ms = config[keys.TRANSACTION_TIMEOUT_MS]
+        self._buffers = LargeBuffers(kept=max(4, buffer_bytes // self._batch_bytes))
         self._lanes: dict[TopicPartition, Lane] = {}
         self._sticky: dict[str, int] = {}
         self._failure: KafkaError | None = None
@@ -155,10 +160,16 @@ class ArrowProducer:
             producer_epoch=self.state.epoch,
             base_sequence=self.state.next_sequence(tp) if self._idempotent else NO_SEQUENCE,
             transactional=self.state.transactional_id is not None,
+            allocate=self._allocate,
         ):
             count = int.from_bytes(data[_RECORD_COUNT_AT : _RECORD_COUNT_AT + 4], "big")
             self.state.advance(tp, count)
             self._lane(tp).add(Batch(data, count, deadline))
+
+    def _allocate(self, size: int) -> Any:
+        import pyarrow as pa
+
+        return self._buffers.take(size) if size >= _WORTH_KEEPING else pa.allocate_buffer(size)
 
     async def flush(self) -> None:
         """Wait until all that was sent is acknowledged."""
