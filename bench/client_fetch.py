@@ -5,7 +5,8 @@
 Measured on a Tidelog broker and on Apache Kafka, or on the broker that is named. Both clients read the same topic of
 one partition from the beginning to its end, in turns; ours checks every CRC and decodes offset, timestamp, key and
 value into Arrow columns, either copied or as views into the received bytes. librdkafka's queues are widened: its
-defaults stall against a fast broker, and that is not what is compared here.
+defaults stall against a fast broker, and that is not what is compared here. confluent-kafka is fastest when it hands
+out 1,000 messages at a time; what it does with 10,000 (as the figure behind the goal was taken) is shown as well.
 """
 
 from __future__ import annotations
@@ -88,42 +89,46 @@ def ours(address: str, topic: str, count: int, *, view: bool) -> float:
     return rows / elapsed
 
 
-def confluent(address: str, topic: str, count: int) -> float:
+def confluent(address: str, topic: str, count: int, *, at_once: int) -> float:
     consumer = Consumer({"bootstrap.servers": address, "group.id": "bench", "enable.auto.commit": False, **TUNED})
     consumer.assign([ConfluentPartition(topic, 0, OFFSET_BEGINNING)])
-    rows = len(consumer.consume(1000, 10))
+    rows = len(consumer.consume(at_once, 10))
     started = time.perf_counter()
     while rows < count:
-        rows += len(consumer.consume(1000, 10))
+        rows += len(consumer.consume(at_once, 10))
     elapsed = time.perf_counter() - started
     consumer.close()
     return rows / elapsed
 
 
-def measure(address: str, size: int, count: int) -> tuple[float, float, float]:
-    """Records per second of confluent, ours copied, ours as views: the best of the rounds, taken in turns."""
+def measure(address: str, size: int, count: int) -> list[float]:
+    """Records per second of confluent (many at once, few at once), ours copied, ours as views: the best of the rounds,
+    taken in turns."""
     topic = f"bench-fetch-{size}-{time.time_ns()}"
     fill(address, topic, size, count)
     rounds = [
         (
-            confluent(address, topic, count),
+            confluent(address, topic, count, at_once=10_000),
+            confluent(address, topic, count, at_once=1000),
             ours(address, topic, count, view=False),
             ours(address, topic, count, view=True),
         )
         for _ in range(ROUNDS)
     ]
-    return max(one[0] for one in rounds), max(one[1] for one in rounds), max(one[2] for one in rounds)
+    return [max(rates) for rates in zip(*rounds, strict=True)]
 
 
 def main() -> None:
     print(f"records/s, best of {ROUNDS}; the goal at 100 B is {GOAL:g} x")
-    print(f"{'':24} {'confluent consume':>20} {'Arrow, copied':>22} {'Arrow, views':>22}")
+    print(f"{'':27} {'consume(10000)':>14} {'consume(1000)':>14} {'Arrow, copied':>22} {'Arrow, views':>22}")
     with brokers() as found:
         for name, address in found:
             for size, count in ((100, 500_000 if QUICK else 2_000_000), (1000, 100_000 if QUICK else 400_000)):
-                peer, *rates = measure(address, size, count)
-                shown = [f"{rate:>14,.0f} {rate / peer:>5.1f} x" for rate in rates]
-                print(f"{name + f', {size} B':24} {peer:>20,.0f} {shown[0]:>22} {shown[1]:>22}", flush=True)
+                many, few, *rates = measure(address, size, count)
+                shown = [f"{rate:>11,.0f} {rate / many:>4.1f}/{rate / few:.1f} x" for rate in rates]
+                print(
+                    f"{name + f', {size} B':27} {many:>14,.0f} {few:>14,.0f} {shown[0]:>22} {shown[1]:>22}", flush=True
+                )
 
 
 if __name__ == "__main__":

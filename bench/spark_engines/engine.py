@@ -1,10 +1,11 @@
 """One engine's side of bench/spark_read_write.py, run in that engine's own environment; prints one line of JSON.
 
-    engine.py FORMAT BROKER BROKER-PID TOPICS-JSON ROUNDS ONLY [LOG-DIRECTORY]
+    engine.py FORMAT BROKER BROKER-PID TOPICS-JSON ROUNDS WARM-UP ONLY [LOG-DIRECTORY]
 
 FORMAT is `tidelog` or `kafka`; measured is what has ONLY in its name. Imports nothing of Tidelog but the session, and
 that only for `tidelog`; there the floor is measured as well: a data source that does nothing (null_source.py), under
-the same queries. Every query runs for WARM_UP seconds before it counts: Java compiles its code meanwhile.
+the same queries. First all queries run for WARM-UP seconds each: Java compiles its code meanwhile, and none of them
+profits more than another from what ran before it. Then each runs once more, and counts from there on.
 """
 
 import functools
@@ -15,27 +16,34 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from hot_memory import Filler
+
 FLOOR = "bench_null"
-WARM_UP = 6
 TICKS = os.sysconf("SC_CLK_TCK")
+PARTS = ("Spark", "Python", "broker")
 
 
-def cpu_seconds(*roots):
-    """User and system time of these processes and all below them."""
+def cpu_seconds(spark, broker):
+    """User and system time: of Spark's Java, of its Python workers, of the broker (each with all processes below)."""
     children, used = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/stat") as file:
-                fields = file.read().rpartition(")")[2].split()
+                command, _, rest = file.read().partition("(")[2].rpartition(")")
         except OSError:
             continue  # it has ended meanwhile
+        fields = rest.split()
         children.setdefault(int(fields[1]), []).append(int(name))
-        used[int(name)] = sum(map(int, fields[11:15])) / TICKS
-    total, pending = 0.0, list(roots)
+        used[int(name)] = "Spark" if command == "java" else "Python", sum(map(int, fields[11:15])) / TICKS
+    total = dict.fromkeys(PARTS, 0.0)
+    pending = [(spark, None), (broker, "broker")]
     while pending:
-        process = pending.pop()
-        total += used.get(process, 0.0)
-        pending += children.get(process, [])
+        process, part = pending.pop()
+        kind, seconds = used.get(process, ("Python", 0.0))
+        total[part or kind] += seconds
+        pending += [(child, part) for child in children.get(process, [])]
     return total
 
 
@@ -59,24 +67,32 @@ def session(form):
 
 
 class Bench:
-    def __init__(self, form, broker, broker_pid, rounds, directory):
+    def __init__(self, form, broker, broker_pid, rounds, warm_up, directory):
         self.form, self.broker, self.rounds, self.directory = form, broker, rounds, directory
+        self.warm_up = warm_up
+        self.warming = False
         self.processes = (os.getpid(), broker_pid)
         self.spark = session(form)
+        self.filler = Filler()
 
     def best(self, action, rows):
-        """(rows per second, at its best; rows per second of CPU time of Spark, its workers and the broker, median)."""
-        times, cpu = [], []
-        warm = time.perf_counter() + WARM_UP
+        """(rows per second, at its best; CPU time per row, median, and of that by whom); nothing while warming up."""
         action()
-        while time.perf_counter() < warm:
-            action()
+        if self.warming:
+            until = time.perf_counter() + self.warm_up
+            while time.perf_counter() < until:
+                action()
+            return None
+        times, cpu = [], []
         for _ in range(self.rounds):
-            started, used = time.perf_counter(), cpu_seconds(*self.processes)
+            self.filler.refill()
+            started, before = time.perf_counter(), cpu_seconds(*self.processes)
             action()
             times.append(time.perf_counter() - started)
-            cpu.append(cpu_seconds(*self.processes) - used)
-        return rows / min(times), rows / statistics.median(cpu)  # a worker that ends takes its time along
+            after = cpu_seconds(*self.processes)
+            cpu.append([(after[part] - before[part]) / rows for part in PARTS])
+        typical = sorted(cpu, key=sum)[len(cpu) // 2]  # a worker that ends takes its time along
+        return rows / min(times), dict(zip(PARTS, typical, strict=True))
 
     def total(self, make, rows):
         """Summing up all values. A new DataFrame each time: Spark keeps an old one's shuffle."""
@@ -167,16 +183,20 @@ def cases(bench, topics):
 
 
 def main():
-    form, broker, broker_pid, topics, rounds, only = sys.argv[1:7]
-    directory = sys.argv[7] if len(sys.argv) > 7 else None
-    bench = Bench(form, broker, int(broker_pid), int(rounds), directory)
+    form, broker, broker_pid, topics, rounds, warm_up, only = sys.argv[1:8]
+    directory = sys.argv[8] if len(sys.argv) > 8 else None
+    bench = Bench(form, broker, int(broker_pid), int(rounds), float(warm_up), directory)
     topics = json.loads(topics)
     results, floors, parts = {}, {}, {}
-    for name, measure, floor in cases(bench, topics):
-        if only in name:
-            results[name] = measure()
-            if form == "tidelog":
-                floors[name] = floor()
+    chosen = [case for case in cases(bench, topics) if only in case[0]]
+    bench.warming = bench.warm_up > 0
+    for _, measure, _ in chosen if bench.warming else ():
+        measure()
+    bench.warming = False
+    for name, measure, floor in chosen:
+        results[name] = measure()
+        if form == "tidelog":
+            floors[name] = floor()
     if only in "micro-batch ms":
         first = topics[0]["name"]
         who = "ours" if form == "tidelog" else "JVM connector"
