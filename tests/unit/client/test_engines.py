@@ -334,6 +334,6 @@ def test_large_batches_are_built_in_memory_that_is_used_again() -> None:
             await producer.send(TOPIC, value=rows)
             await producer.flush()
         assert producer.written() == {TP(TOPIC, 0): 20 * 600}
-        assert len(producer._buffers._pool) <= 4
+        assert len(producer._buffers._pool) <= 2  # one in use, one free
 
     run(scenario)

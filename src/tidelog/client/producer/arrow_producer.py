@@ -68,7 +68,7 @@ class ArrowProducer:
         self._timeout_ms = config[keys.REQUEST_TIMEOUT_MS]
         self._delivery_timeout = config[keys.DELIVERY_TIMEOUT_MS] / 1000
         self._transaction_timeout_ms = config[keys.TRANSACTION_TIMEOUT_MS]
-        self._buffers = LargeBuffers(kept=max(4, buffer_bytes // self._batch_bytes))
+        self._buffers = LargeBuffers(kept=8 + 2 * buffer_bytes // self._batch_bytes)  # a `send` may go beyond the limit
         self._lanes: dict[TopicPartition, Lane] = {}
         self._sticky: dict[str, int] = {}
         self._failure: KafkaError | None = None
