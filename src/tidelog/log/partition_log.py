@@ -255,8 +255,7 @@ class PartitionLog(LocalLog):
         header = run.header(0)
         if not header.is_transactional or header.is_control:
             return
-        entry = self.producers.entries.get(header.producer_id)
-        if entry is not None and entry.txn_first_offset >= 0 and entry.epoch == header.producer_epoch:
+        if self.in_transaction(header.producer_id, header.producer_epoch):
             return
         if not self.verifications.accepts(header.producer_id, guard):
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
@@ -522,10 +521,14 @@ class PartitionLog(LocalLog):
         """Whether a transaction is open longer than its coordinator allows (plus the caller's grace)."""
         return self.producers.has_late_transaction(now_ms, longest_ms)
 
+    def in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether a transaction of this producer has written here and is not ended yet."""
+        entry = self.producers.entries.get(producer_id)
+        return entry is not None and entry.txn_first_offset >= 0 and entry.epoch == epoch
+
     def start_verification(self, producer_id: int, sequence: int, epoch: int) -> VerificationGuard | None:
         """The guard that a transaction's first write must carry; None when the transaction is known here."""
-        entry = self.producers.entries.get(producer_id)
-        if entry is not None and entry.txn_first_offset >= 0 and entry.epoch == epoch:
+        if self.in_transaction(producer_id, epoch):
             return None
         return self.verifications.start(producer_id, sequence, epoch)
 

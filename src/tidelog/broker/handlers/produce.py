@@ -1,7 +1,7 @@
 """Produce, versions 0 to 13: append records to partitions.
 
 The common kind of request never gets here (`network/_hot.pyx`). What does: compressed batches, old message sets,
-transactions, acks that must wait for other replicas, and everything that is wrong.
+what begins a transaction, acks that must wait for other replicas, and everything that is wrong.
 
 Each partition succeeds or fails by itself. Long work (unpacking, packing anew, converting) is done on a thread; the
 connection's next request waits, so the order of a producer's batches stays. With acks=0 there is no answer: an

@@ -49,6 +49,7 @@ cdef struct Request:
     int32_t correlation
     int16_t version
     int16_t acks
+    bint transactional
     int32_t first_topic
     int32_t topics
     int32_t first_part

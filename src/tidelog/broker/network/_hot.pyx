@@ -1,7 +1,7 @@
 """The sink of all frames, and the hot path of Produce.
 
 Most requests that a busy broker sees are alike: Produce, one uncompressed magic 2 batch per partition, partitions that
-this broker leads, nothing unusual asked for. They are parsed here without making a Python object per request. Those
+this broker leads, nothing unusual asked for; in a transaction, one that has written to the partition before. They are parsed here without making a Python object per request. Those
 of all connections that were readable in one turn of the event loop are gathered by partition, checked, and appended with one
 call per partition; then all answers are encoded into one buffer, and each connection gets its own in one send.
 
@@ -12,8 +12,8 @@ call per partition; then all answers are encoded into one buffer, and each conne
 A `Lane` says what is needed to know whether a partition's batches may take this path. Lanes are dropped whenever a partition
 or a topic's config changes (`forget_lanes`) and made again when asked for.
 
-What differs (compression, transactions, old formats, acks that must wait, any error of the request as a whole) is left to
-`handlers/produce.py`, and so is a batch that does not pass the checks: `Partition.append_client` is the one place that decides
+What differs (compression, a transaction's first write, old formats, acks that must wait, any error of the request as a whole)
+is left to `handlers/produce.py`, and so is a batch that does not pass the checks: `Partition.append_client` is the one place that decides
 what is wrong with it.
 """
 
@@ -42,6 +42,7 @@ cdef enum:
     FLEXIBLE = 9
     TOPIC_IDS = 13
     HEADER = 61
+    TRANSACTIONAL = 0x10        # in the attributes of a batch
 
 
 cdef class Taker:
@@ -197,8 +198,10 @@ cdef class RequestSink(FrameSink):
             skip(&c, length)
         if compact:
             skip_tags(&c)
-        if read_length(&c, compact, 2) >= 0:  # transactional
-            return 0
+        length = read_length(&c, compact, 2)
+        request.transactional = length >= 0
+        if length > 0:
+            skip(&c, length)
         request.acks = read_i16(&c)
         read_i32(&c)
         topics = read_length(&c, compact, 4)
@@ -248,10 +251,16 @@ cdef class RequestSink(FrameSink):
 
     cdef int admit(self, Lane lane, Request* request, const uint8_t* batch, Py_ssize_t size) except -1:
         """Whether one partition's bytes are one plain batch that this lane takes."""
-        return (lane.open and (request.acks != -1 or lane.acks_all)
+        if not (lane.open and (request.acks != -1 or lane.acks_all)
                 and size >= HEADER and size <= lane.max_batch
-                and load_i64(batch) == 0 and load_i32(batch + 8) == size - 12 and batch[16] == 2
-                and load_i16(batch + 21) & 0xFF == 0)  # no codec, own timestamps, not transactional, no control
+                and load_i64(batch) == 0 and load_i32(batch + 8) == size - 12 and batch[16] == 2):
+            return 0
+        # no codec, own timestamps, no control
+        if load_i16(batch + 21) & 0xFF != (TRANSACTIONAL if request.transactional else 0):
+            return 0
+        # the first write of a transaction has to be verified
+        return (not request.transactional
+                or lane.partition.log.in_transaction(load_i64(batch + 43), load_i16(batch + 51)))
 
     cdef list lanes_of(self, const uint8_t* name, Py_ssize_t size, bint by_id):
         """The lanes of a topic; the topic asked for last is found without a look-up."""
