@@ -145,13 +145,16 @@ class FakeCluster(FakeBroker):
         return out
 
     def produce(self, request: Any, error: int) -> ProduceResponse:
-        topic = request.topic_data[0]
-        part = topic.partition_data[0]
-        offset = -1 if error else self.append(part.index, part.records)
-        entry = ProduceResponse.PartitionProduceResponse(index=part.index, error_code=error, base_offset=offset)
-        return ProduceResponse(
-            responses=[ProduceResponse.TopicProduceResponse(name=topic.name, partition_responses=[entry])]
-        )
+        responses = []
+        for topic in request.topic_data:
+            entries = []
+            for part in topic.partition_data:
+                offset = -1 if error else self.append(part.index, part.records)
+                entries.append(
+                    ProduceResponse.PartitionProduceResponse(index=part.index, error_code=error, base_offset=offset)
+                )
+            responses.append(ProduceResponse.TopicProduceResponse(name=topic.name, partition_responses=entries))
+        return ProduceResponse(responses=responses)
 
     def find_coordinator(self, request: Any, error: int) -> FindCoordinatorResponse:
         return FindCoordinatorResponse(node_id=1, host="127.0.0.1", port=self.port, error_code=error)

@@ -5,6 +5,8 @@ The caller (records.arrow) brings every column to 32-bit offsets and hands over 
 the rows to take and their sequence, so that the rows of one partition are encoded from where they lie.
 """
 
+from array import array
+
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 
 from tidelog.records._header cimport BATCH_OVERHEAD, Header, crc32c_init, write_header
@@ -316,3 +318,31 @@ def place_keys(key, int64_t count, uint32_t partitions, uintptr_t out):
         for row in range(count):
             length = field(&column, row, &p)
             places[row] = -1 if length < 0 else <int32_t>((murmur2_hash(p, length) & 0x7FFFFFFF) % partitions)
+
+
+def order_by_place(uintptr_t places, int64_t count, int32_t partitions, uintptr_t out):
+    """Write the numbers of the rows as uint64 to `out`, partition by partition, those of each in their order.
+
+    `places` holds each row's partition as int32. Returns how many rows each partition has.
+    """
+    cdef const int32_t* place = <const int32_t*>places
+    cdef uint64_t* order = <uint64_t*>out
+    cdef int64_t[::1] begins = array("q", bytes(8 * (partitions + 1)))
+    cdef int64_t row, misplaced = -1
+    cdef int32_t partition
+    with nogil:
+        for row in range(count):
+            if place[row] < 0 or place[row] >= partitions:
+                misplaced = row
+                break
+            begins[place[row] + 1] += 1
+    if misplaced >= 0:
+        raise ValueError(f"row {misplaced} is placed in partition {place[misplaced]} of {partitions}")
+    counts = [begins[partition + 1] for partition in range(partitions)]
+    with nogil:
+        for partition in range(partitions):
+            begins[partition + 1] += begins[partition]
+        for row in range(count):
+            order[begins[place[row]]] = <uint64_t>row
+            begins[place[row]] += 1
+    return counts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidelog.common.errors import UsageError
 from tidelog.common.types import NO_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
-from tidelog.records._encode import BatchEncoder, place_keys
+from tidelog.records._encode import BatchEncoder, order_by_place, place_keys
 from tidelog.records.arrow_module import require_pyarrow
 from tidelog.records.attributes import TRANSACTIONAL_BIT, Codec
 
@@ -120,6 +120,25 @@ def partition_keys(key: Column, partitions: int) -> pyarrow.Int32Array:
     return pc.if_else(keys.is_valid(), places, pa.scalar(None, pa.int32()))
 
 
+def rows_by_partition(places: pyarrow.Int32Array, partitions: int) -> list[tuple[int, pyarrow.UInt64Array | None]]:
+    """(partition, its rows in their order as `ArrowRows.batches` takes them; None: all). `places` has no nulls."""
+    pa = require_pyarrow()
+    rows = len(places)
+    if not rows:
+        return []
+    out = pa.allocate_buffer(8 * rows)
+    counts = order_by_place(places.buffers()[1].address + 4 * places.offset, rows, partitions, out.address)
+    if rows in counts:
+        return [(counts.index(rows), None)]
+    order = pa.Array.from_buffers(pa.uint64(), rows, [None, out], 0)
+    found, position = [], 0
+    for partition, count in enumerate(counts):
+        if count:
+            found.append((partition, order.slice(position, count)))
+            position += count
+    return found
+
+
 def _whole(pa: Any, column: Any) -> Any:
     """The column as one array."""
     if isinstance(column, pa.ChunkedArray):
@@ -133,12 +152,12 @@ def _binary(pa: Any, column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray) and column.nbytes > _LARGEST_OFFSET:
         raise UsageError(f"{column.nbytes} bytes do not fit one Arrow array: encode the table in parts")
     column = _whole(pa, column)
-    if pa.types.is_binary(column.type) or pa.types.is_null(column.type):
-        return column.cast(pa.binary())
+    if pa.types.is_binary(column.type):
+        return column
     if pa.types.is_string(column.type):
         return column.view(pa.binary())
     kinds = (pa.types.is_large_binary, pa.types.is_large_string, pa.types.is_fixed_size_binary)
-    views = (pa.types.is_dictionary, pa.types.is_binary_view, pa.types.is_string_view)
+    views = (pa.types.is_dictionary, pa.types.is_binary_view, pa.types.is_string_view, pa.types.is_null)
     if not any(test(column.type) for test in kinds + views):
         raise UsageError(f"a key or value column of type {column.type}: expected binary or string")
     return column.cast(pa.binary())

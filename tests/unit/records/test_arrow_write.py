@@ -12,7 +12,7 @@ from reference.records.batch_v2 import PlainRecord, encode_batch
 from tidelog.common import hashing
 from tidelog.common.errors import UsageError
 from tidelog.records._batches import BatchRun
-from tidelog.records.arrow import ArrowRows, arrow_to_batches, batches_to_arrow, partition_keys
+from tidelog.records.arrow import ArrowRows, arrow_to_batches, batches_to_arrow, partition_keys, rows_by_partition
 from tidelog.records.attributes import Codec
 from tidelog.records.batch import Record, iter_batches
 from tidelog.records.murmur2 import murmur2, partition_for_key
@@ -205,6 +205,26 @@ def test_partitions_of_keys(partitions: int) -> None:
     assert [partition_for_key(key, partitions) for key in KEYS if key is not None] == [
         place for place in expected if place is not None
     ]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 100])
+@pytest.mark.parametrize("rows", [0, 1, 50, 5000])
+def test_rows_by_partition(partitions: int, rows: int) -> None:
+    places = [RNG.randrange(partitions) for _ in range(rows + 3)]
+    found = rows_by_partition(pa.array(places, pa.int32())[3:], partitions)
+    expected: dict[int, list[int]] = {}
+    for row, place in enumerate(places[3:]):
+        expected.setdefault(place, []).append(row)
+    assert [number for number, _ in found] == sorted(expected)
+    for number, order in found:
+        assert (list(range(rows)) if order is None else order.to_pylist()) == expected[number]
+        assert (order is None) == (len(expected) == 1)
+
+
+@pytest.mark.parametrize("place", [-1, 3, 2**31 - 1])
+def test_a_row_outside_of_the_topic_is_refused(place: int) -> None:
+    with pytest.raises(ValueError, match=f"row 1 is placed in partition {place} of 3"):
+        rows_by_partition(pa.array([0, place], pa.int32()), 3)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@
     await producer.commit()
 
 `send` splits the rows by partition (the key's murmur2 as the Java clients do; rows without a key stay together and go
-to one partition after another), builds record batches, and queues each in its partition's lane. It waits while more
-than `buffer_bytes` are on their way. An error that no retry can cure is raised by the next call.
+to one partition after another), builds record batches, and queues each in its partition's lane; lanes that send at the
+same time share a request (`sender`). It waits while more than `buffer_bytes` are on their way. An error that no retry
+can cure is raised by the next call.
 
 A transaction may be left open for someone else to end: `detach` gives what is needed for that, `client.transactions`
 ends it. Only the protocol that all brokers from 0.11 on know is used for transactions, so that an ended transaction
@@ -18,19 +19,17 @@ keeps its producer epoch and a repeated end is recognised as such.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tidelog.client import config as keys
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.producer.lane import Batch, Lane
+from tidelog.client.producer.sender import Sender
 from tidelog.client.producer.transactions import OpenTransaction, ProducerState
 from tidelog.client.transactions import add_partitions, end_transaction, init_producer_id
-from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.errors import KafkaError, UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from tidelog.net.large_buffers import LargeBuffers
-from tidelog.protocol.headers import Apart
-from tidelog.protocol.messages import ProduceRequest
 from tidelog.records.compression import Codec
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
     from tidelog.records.arrow import ArrowRows
 
-#: From the next version on, a Produce joins its partition to the transaction by itself, and ends change the epoch.
-_LAST_EXPLICIT_PRODUCE = 11
 _RECORD_COUNT_AT = 57
 #: Batches from this size on are built in memory that is kept: Arrow's allocator gives its own back to the system while
 #: they are on their way, and takes it anew, page fault by page fault.
@@ -63,12 +60,17 @@ class ArrowProducer:
         self._codec = Codec.from_name(config[keys.COMPRESSION_TYPE])
         self._batch_bytes = min(config[keys.BATCH_SIZE], config[keys.MAX_REQUEST_SIZE])
         self._idempotent = config[keys.ENABLE_IDEMPOTENCE] or transactional_id is not None
-        self._acks = -1 if self._idempotent else int(config[keys.ACKS].replace("all", "-1"))
         self._window = min(config[keys.MAX_IN_FLIGHT], 5)
-        self._timeout_ms = config[keys.REQUEST_TIMEOUT_MS]
         self._delivery_timeout = config[keys.DELIVERY_TIMEOUT_MS] / 1000
         self._transaction_timeout_ms = config[keys.TRANSACTION_TIMEOUT_MS]
         self._buffers = LargeBuffers(kept=8 + 2 * buffer_bytes // self._batch_bytes)  # a `send` may go beyond the limit
+        self._sender = Sender(
+            cluster,
+            transactional_id=transactional_id,
+            acks=-1 if self._idempotent else int(config[keys.ACKS].replace("all", "-1")),
+            timeout_ms=config[keys.REQUEST_TIMEOUT_MS],
+            max_bytes=config[keys.MAX_REQUEST_SIZE],
+        )
         self._lanes: dict[TopicPartition, Lane] = {}
         self._sticky: dict[str, int] = {}
         self._failure: KafkaError | None = None
@@ -134,13 +136,14 @@ class ArrowProducer:
         partition: pa.Array | None = None,
     ) -> None:
         """Queue all rows. `partition` places a row where it says; nulls in it are placed by key."""
-        from tidelog.records.arrow import ArrowRows
+        from tidelog.records.arrow import ArrowRows, rows_by_partition
 
         self._check()
         if not len(value):
             return
         await self._cluster.retry(lambda: self._topic_known(topic))
-        placed = list(_by_partition(self._partitions_of(topic, len(value), key, partition)))
+        partitions = self._partitions_of(topic, len(value), key, partition)
+        placed = rows_by_partition(partitions, len(self._cluster.metadata.partitions(topic)))
         await self._add_to_transaction([TopicPartition(topic, number) for number, _ in placed])
         clock = self._cluster.clock
         rows = ArrowRows(key, value, timestamp, headers, default_timestamp=clock.time_ms())
@@ -232,7 +235,7 @@ class ArrowProducer:
         if lane is None:
             lane = self._lanes[tp] = Lane(
                 tp,
-                self._produce,
+                self._sender.write,
                 window=self._window,
                 clock=self._cluster.clock,
                 wait_before_retry=self._cluster.wait_before_retry,
@@ -246,48 +249,3 @@ class ArrowProducer:
             fullest = max(self._lanes.values(), key=lambda lane: lane.queued_bytes)
             await fullest.flushed()
             self._check()
-
-    async def _produce(self, tp: TopicPartition, data: memoryview) -> int:
-        """One Produce of one batch; its base offset."""
-        try:
-            leader = await self._cluster.leader(tp)
-            node = await self._cluster.node(leader.id)
-            request = ProduceRequest(
-                transactional_id=self.state.transactional_id,
-                acks=self._acks,
-                timeout_ms=self._timeout_ms,
-                topic_data=[
-                    ProduceRequest.TopicProduceData(
-                        name=tp.topic,
-                        partition_data=[ProduceRequest.PartitionProduceData(index=tp.partition, records=Apart(data))],
-                    )
-                ],
-            )
-            response = await node.send(request, highest=_LAST_EXPLICIT_PRODUCE, answered=self._acks != 0)
-            if response is None:
-                return -1
-            entry = response.responses[0].partition_responses[0]
-            if entry.error_code:
-                raise KafkaError(
-                    entry.error_code, entry.error_message or f"Produce to {tp}: {ErrorCode(entry.error_code).text}"
-                )
-        except KafkaError as error:
-            if error.code.refresh_metadata:
-                self._cluster.metadata.mark_stale([tp.topic])
-            raise
-        return int(entry.base_offset)
-
-
-def _by_partition(parts: pa.Array) -> Iterator[tuple[int, pa.UInt64Array | None]]:
-    """(partition, which rows are its, in their order; None: all of them)."""
-    import pyarrow.compute as pc
-
-    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(parts).to_pylist()}
-    if len(counts) == 1:
-        yield next(iter(counts)), None
-        return
-    order = pc.sort_indices(parts)
-    position = 0
-    for number in sorted(counts):
-        yield number, order.slice(position, counts[number])
-        position += counts[number]

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_OFFSET, TopicPartition
 
 #: Writes one batch and returns its base offset; raises KafkaError.
-Write = Callable[[TopicPartition, memoryview], Coroutine[Any, Any, int]]
+Write = Callable[[TopicPartition, memoryview], Awaitable[int]]
 
 
 @dataclass
@@ -79,14 +79,15 @@ class Lane:
             await asyncio.gather(self._runner, return_exceptions=True)
 
     async def _run(self) -> None:
-        under_way: deque[tuple[Batch, asyncio.Task[int]]] = deque()
+        under_way: deque[tuple[Batch, asyncio.Future[int]]] = deque()
         try:
             while self._queue or under_way:
                 window = 1 if self._failures else self._window
                 while self._queue and len(under_way) < window:
                     batch = self._queue.popleft()
-                    under_way.append((batch, asyncio.create_task(self._write(self.topic_partition, batch.data))))
-                await asyncio.wait([under_way[0][1]])
+                    under_way.append((batch, asyncio.ensure_future(self._write(self.topic_partition, batch.data))))
+                with suppress(KafkaError):  # `_settle` looks at it
+                    await under_way[0][1]
                 error = self._settle(under_way)
                 if error is not None:
                     await self._recover(under_way, error)
@@ -94,9 +95,10 @@ class Lane:
             self._failed(error)
         finally:
             for _, task in under_way:
-                task.cancel()
+                if not task.cancel() and not task.cancelled():
+                    task.exception()  # seen: the lane has failed with an earlier one
 
-    def _settle(self, under_way: deque[tuple[Batch, asyncio.Task[int]]]) -> KafkaError | None:
+    def _settle(self, under_way: deque[tuple[Batch, asyncio.Future[int]]]) -> KafkaError | None:
         """Take the finished batches off the front; the error of the first that failed."""
         while under_way and under_way[0][1].done():
             batch, task = under_way[0]
@@ -117,7 +119,7 @@ class Lane:
         self.queued_bytes -= len(batch.data)
         self._failures = 0
 
-    async def _recover(self, under_way: deque[tuple[Batch, asyncio.Task[int]]], error: KafkaError) -> None:
+    async def _recover(self, under_way: deque[tuple[Batch, asyncio.Future[int]]], error: KafkaError) -> None:
         head = under_way[0][0]
         wait = self._wait_before_retry(self._failures)
         if not error.retriable or self._clock.monotonic() + wait > head.deadline:
