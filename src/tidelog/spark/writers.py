@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: The brokers' default for the longest that they allow (transaction.max.timeout.ms).
 _TRANSACTION_TIMEOUT_MS = 900_000
+#: Batches of several partitions in one request. Brokers take requests of up to 100 MB (socket.request.max.bytes).
+_REQUEST_BYTES = 4 << 20
 #: Enough to keep a broker busy; each task touches this memory anew.
 _BUFFER_BYTES = 8 << 20
 
@@ -58,8 +60,8 @@ class _Writer:
         """A named point of the protocol: tests fail here."""
 
     def _settings(self) -> dict[str, str]:
-        timeout = {"transaction.timeout.ms": str(_TRANSACTION_TIMEOUT_MS)}
-        return {**timeout, **self._options.kafka, "isolation.level": "read_committed"}
+        usual = {"transaction.timeout.ms": str(_TRANSACTION_TIMEOUT_MS), "max.request.size": str(_REQUEST_BYTES)}
+        return {**usual, **self._options.kafka, "isolation.level": "read_committed"}
 
     def _write_rows(self, batches: Iterator[pa.RecordBatch], query: str, batch_id: int) -> Written:
         from pyspark import TaskContext
@@ -133,10 +135,10 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         return self._write_rows(iterator, query, int(batch_id))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        prepare_worker()
         written = [message for message in messages if isinstance(message, Written)]
         if self._options.delivery != EXACTLY_ONCE or not written:
             return
-        prepare_worker()
         with Driver(self._settings()) as driver:
             protocol = self._protocol(driver, written[0].query, batchId)
             protocol.commit(message.transaction for message in written if message.transaction is not None)
@@ -170,6 +172,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         return self._write_rows(iterator, self._job, self._batch)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        prepare_worker()
         written = [message for message in messages if isinstance(message, Written)]
         transactions = [message.transaction for message in written if message.transaction is not None]
         if self._options.delivery != EXACTLY_ONCE or not (transactions or self._named):
