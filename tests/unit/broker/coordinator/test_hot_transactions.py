@@ -1,4 +1,4 @@
-"""Produce in a transaction: what follows its first write takes the hot path, with the same answers as the long way's."""
+"""Produce in a transaction: what follows its first write takes the hot path, with the answers of the long way."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Producer:
         """Commit, and wait for the markers."""
         await self._until_free(ApiKey.END_TXN, 2, EndTxnRequest(**self.ids, committed=True))
         logs = [self._broker.replicas.partition(TopicPartition("t", number)).log for number in (0, 1)]
-        while any(log.producers.ongoing for log in logs):
+        while any(log.producers.ongoing for log in logs):  # noqa: ASYNC110 - the log tells nobody
             await asyncio.sleep(0.01)
 
     async def write(
@@ -141,7 +141,8 @@ def test_the_hot_path_answers_as_the_long_way_does(tmp_path, version):
         frames, taken, seen = await story(tmp_path / "hot", version, hot=True)
         expected, none, also_seen = await story(tmp_path / "long", version, hot=False)
         assert frames == expected
-        assert seen[0][61:] and seen == also_seen
+        assert seen[0][61:]
+        assert seen == also_seen
         joins_by_itself = version >= 12
         assert taken == [0, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, joins_by_itself, 1]
         assert none == [0] * len(expected)
