@@ -13,9 +13,10 @@ all cores are busy, and hardly disturbed by whatever else the machine does. Belo
 the ratio that all cores would reach if our part took none of it: a goal above that cannot be met here. The page cache
 is kept full meanwhile (hot_memory.py): fresh pages of a virtual machine cost more than all the rest.
 
-Before anything counts, every query runs for six seconds, so that Java has compiled what it will. With `--fresh` it runs
-once, and then two runs count, on fewer rows: a job that has just been submitted, and how the connector's figures behind
-the goals were taken.
+Both are there at the same time and take turns, query by query and round by round: the machine's speed changes from one
+minute to the next. Before anything counts, every query runs for six seconds, so that Java has compiled what it will.
+With `--fresh` it runs once, and then two runs count, on fewer rows: a job that has just been submitted, and how the
+connector's figures behind the goals were taken.
 """
 
 from __future__ import annotations
@@ -25,14 +26,18 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "spark_engines"))
 
 import pyarrow as pa
 import spark_jvm
+from engine import ANSWER
+from hot_memory import Filler
 
 from support.kafka import KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
@@ -46,6 +51,7 @@ FRESH = "--fresh" in sys.argv
 ROUNDS = 2 if QUICK or FRESH else 4
 WARM_UP = 0 if FRESH else 6
 SIZES = [(100, 1_000_000 if QUICK or FRESH else 2_000_000), (1000, 200_000 if QUICK or FRESH else 600_000)]
+MICRO_BATCH = "micro-batch ms"
 GOALS = {
     "read 100 B": 2,
     "segments 100 B": 3,
@@ -53,7 +59,7 @@ GOALS = {
     "read 1000 B": 2,
     "segments 1000 B": 3,
     "write 1000 B": 3,
-    "micro-batch ms": 1.6,
+    MICRO_BATCH: 1.6,
 }
 #: What is written goes after a while: tens of GB in all would fill the disk.
 BOUNDED = {"retention.bytes": str(1 << 30), "segment.bytes": str(256 << 20)}
@@ -81,29 +87,95 @@ def fill(address: str) -> list[dict[str, object]]:
     return made
 
 
-def ours(address: str, pid: int, made: str, directory: Path) -> dict[str, dict[str, Any]]:
-    command = [
-        sys.executable,
-        str(JOB),
-        "tidelog",
-        address,
-        str(pid),
-        made,
-        str(ROUNDS),
-        str(WARM_UP),
-        ONLY,
-        str(directory),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
-    if done.returncode:
-        raise SystemExit(done.stderr[-4000:])
-    return json.loads(done.stdout.splitlines()[-1])
+class Engine:
+    """A Spark session in a process of its own, see spark_engines/engine.py."""
+
+    def __init__(self, command: list[str], env: dict[str, str] | None = None) -> None:
+        self._process = subprocess.Popen(
+            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(60)
+        finally:
+            self._process.kill()
+
+    def ask(self, *words: str) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(words) + "\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            if line.startswith(ANSWER):
+                return json.loads(line.removeprefix(ANSWER))
+        raise SystemExit(f"the engine ended while it was to {' '.join(words)}")
 
 
-def theirs(address: str, pid: int, made: str) -> dict[str, dict[str, Any]]:
-    figures = (made, str(ROUNDS), str(WARM_UP), _peer_of(ONLY))
-    printed = spark_jvm.run(JOB, "kafka", address, str(pid), *figures, timeout=1800)
-    return json.loads(printed.splitlines()[-1])
+#: Who runs a query: (the engine, its name for it).
+JVM, OURS, ALONE = ("kafka", "own"), ("tidelog", "own"), ("tidelog", "floor")
+
+
+class Measured:
+    """What a query took, run by run: seconds, and CPU seconds by whom."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._runs: list[tuple[float, dict[str, float]]] = []
+
+    def add(self, run: tuple[float, dict[str, float]]) -> None:
+        self._runs.append(run)
+
+    @property
+    def rate(self) -> float:
+        """Rows per second, at best."""
+        return self._rows / min(seconds for seconds, _ in self._runs)
+
+    @property
+    def cpu(self) -> dict[str, float]:
+        """CPU seconds per row by whom, in the run that has the median sum: a worker that ends takes its time along."""
+        typical = sorted((cpu for _, cpu in self._runs), key=lambda cpu: sum(cpu.values()))[len(self._runs) // 2]
+        return {part: seconds / self._rows for part, seconds in typical.items()}
+
+
+class Comparison:
+    """Runs the queries of both engines, turn by turn."""
+
+    def __init__(self, engines: dict[str, Engine]) -> None:
+        self._engines = engines
+        self._filler = Filler()
+        self.results: dict[str, dict[tuple[str, str], Measured]] = {}
+
+    def run(self) -> None:
+        names = [name for name in self._engines["tidelog"].ask("cases") if ONLY in name]
+        for name in names:
+            for who in (JVM, OURS, ALONE):
+                self._warm_up(name, who)
+        for name in names:
+            rows = next(rows for size, rows in SIZES if f" {size} B" in name)
+            measured = self.results[name] = {who: Measured(rows) for who in (JVM, OURS, ALONE)}
+            for _ in range(ROUNDS):
+                for who, runs in measured.items():
+                    self._filler.refill()
+                    runs.add(self._once(name, who))
+
+    def triggers(self) -> dict[tuple[str, str], dict[str, float]]:
+        return {who: self._engines[who[0]].ask("triggers", who[1]) for who in (JVM, OURS, ALONE)}
+
+    def _warm_up(self, name: str, who: tuple[str, str]) -> None:
+        until = time.perf_counter() + WARM_UP
+        self._once(name, who)
+        while time.perf_counter() < until:
+            self._once(name, who)
+
+    def _once(self, name: str, who: tuple[str, str]) -> tuple[float, dict[str, float]]:
+        engine, kind = who
+        return tuple(self._engines[engine].ask("run", _peer_of(name) if who == JVM else name, kind))
 
 
 def _peer_of(what: str) -> str:
@@ -112,36 +184,51 @@ def _peer_of(what: str) -> str:
 
 
 def compare(name: str, address: str, pid: int, directory: Path) -> None:
-    made = json.dumps(fill(address))
-    other, mine = theirs(address, pid, made), ours(address, pid, made, directory)
-    print(f"\n{name}\n{'':28} {'JVM connector':>14} {'ours':>11} {'ratio':>7} {'goal':>7} {'by CPU':>7}", end="")
-    print(f" {'PySpark alone':>20} {'by CPU':>7}")
-    for what, (value, cpu) in mine["results"].items():
-        peer, peer_cpu = other["results"][_peer_of(what)]
-        (floor, floor_cpu), goal = mine["floors"][what], GOALS.get(what)
-        wanted = "" if goal is None else f"{'<=' if 'ms' in what else '>='} {goal:g}"
-        by_cpu = [f"{_total(peer_cpu) / _total(one):.2f}x" if one else "" for one in (cpu, floor_cpu)]
-        print(f"{what:28} {peer:>14,.0f} {value:>11,.0f} {value / peer:>6.2f}x {wanted:>7} {by_cpu[0]:>7}", end="")
-        print(f" {floor:>12,.0f} {floor / peer:>6.2f}x {by_cpu[1]:>7}", flush=True)
-    print_cpu(mine, other)
-    if mine["parts"]:
-        print("parts of a trigger, median ms:")
-    for who, parts in (*other["parts"].items(), *mine["parts"].items()):
-        print(f"  {who:14}", ", ".join(f"{part} {took:g}" for part, took in parts.items()), flush=True)
-
-
-def print_cpu(mine: dict[str, Any], other: dict[str, Any]) -> None:
-    """Where the CPU time goes, and how far a sink that took none could get: what Spark and the broker take remains."""
+    given = [address, str(pid), json.dumps(fill(address))]
+    with (
+        Engine([str(spark_jvm.python()), str(JOB), "kafka", *given], spark_jvm.environment()) as theirs,
+        Engine([sys.executable, str(JOB), "tidelog", *given, str(directory)]) as ours,
+    ):
+        comparison = Comparison({"kafka": theirs, "tidelog": ours})
+        comparison.run()
+        print(f"\n{name}\n{'':28} {'JVM connector':>14} {'ours':>11} {'ratio':>7} {'goal':>7} {'by CPU':>7}", end="")
+        print(f" {'PySpark alone':>20} {'by CPU':>7}")
+        for what, measured in comparison.results.items():
+            print_rates(what, measured)
+        parts = comparison.triggers() if ONLY in MICRO_BATCH else {}
+    if parts:
+        times = [parts[who]["triggerExecution"] for who in (JVM, OURS, ALONE)]
+        print_row(MICRO_BATCH, times, ["", ""])
     print("CPU time per row, microseconds (Spark's Java + Python workers + broker):")
-    for what, (_, cpu) in mine["results"].items():
-        peer, peer_cpu = other["results"][_peer_of(what)]
-        floor_cpu = mine["floors"][what][1]
-        if not cpu:
-            continue
-        shown = (("JVM connector", peer_cpu), ("ours", cpu), ("PySpark alone", floor_cpu))
-        print(f"  {what:28}", ", ".join(f"{who} {_by_part(used)}" for who, used in shown), end="")
-        least = _total(floor_cpu) + cpu["broker"]
-        print(f"; at most {os.cpu_count() / least / peer:.1f}x if ours took none", flush=True)
+    for what, measured in comparison.results.items():
+        print_cpu(what, measured)
+    if parts:
+        print("parts of a trigger, median ms:")
+    for who, label in ((JVM, "JVM connector"), (OURS, "ours"), (ALONE, "PySpark alone")):
+        if parts:
+            print(f"  {label:14}", ", ".join(f"{part} {took:g}" for part, took in parts[who].items()), flush=True)
+
+
+def print_rates(what: str, measured: dict[tuple[str, str], Measured]) -> None:
+    peer = _total(measured[JVM].cpu)
+    by_cpu = [f"{peer / _total(measured[who].cpu):.2f}x" for who in (OURS, ALONE)]
+    print_row(what, [measured[who].rate for who in (JVM, OURS, ALONE)], by_cpu)
+
+
+def print_row(what: str, figures: list[float], by_cpu: list[str]) -> None:
+    peer, value, floor = figures
+    goal = GOALS.get(what)
+    wanted = "" if goal is None else f"{'<=' if what == MICRO_BATCH else '>='} {goal:g}"
+    print(f"{what:28} {peer:>14,.0f} {value:>11,.0f} {value / peer:>6.2f}x {wanted:>7} {by_cpu[0]:>7}", end="")
+    print(f" {floor:>12,.0f} {floor / peer:>6.2f}x {by_cpu[1]:>7}", flush=True)
+
+
+def print_cpu(what: str, measured: dict[tuple[str, str], Measured]) -> None:
+    """Where the CPU time goes, and how far a sink that took none could get: what Spark and the broker take remains."""
+    shown = (("JVM connector", JVM), ("ours", OURS), ("PySpark alone", ALONE))
+    print(f"  {what:28}", ", ".join(f"{label} {_by_part(measured[who].cpu)}" for label, who in shown), end="")
+    least = _total(measured[ALONE].cpu) + measured[OURS].cpu["broker"]
+    print(f"; at most {os.cpu_count() / least / measured[JVM].rate:.1f}x if ours took none", flush=True)
 
 
 def _total(cpu: dict[str, float]) -> float:

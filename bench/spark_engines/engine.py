@@ -1,26 +1,27 @@
-"""One engine's side of bench/spark_read_write.py, run in that engine's own environment; prints one line of JSON.
+"""One engine's side of bench/spark_read_write.py, in that engine's own environment: does what it is told, line by line.
 
-    engine.py FORMAT BROKER BROKER-PID TOPICS-JSON ROUNDS WARM-UP ONLY [LOG-DIRECTORY]
+    engine.py FORMAT BROKER BROKER-PID TOPICS-JSON [LOG-DIRECTORY]
 
-FORMAT is `tidelog` or `kafka`; measured is what has ONLY in its name. Imports nothing of Tidelog but the session, and
-that only for `tidelog`; there the floor is measured as well: a data source that does nothing (null_source.py), under
-the same queries. First all queries run for WARM-UP seconds each: Java compiles its code meanwhile, and none of them
-profits more than another from what ran before it. Then each runs once more, and counts from there on.
+FORMAT is `tidelog` or `kafka`. Imports nothing of Tidelog but the session, and that only for `tidelog`; there the floor
+is an engine's third name: a data source that does nothing (null_source.py), under the same queries. A line of standard
+input is a JSON list; its answer is a line of JSON behind ANSWER:
+
+    ["cases"]            the names of what can be measured
+    ["run", name, who]   run that query once: [seconds, CPU seconds by whom]; who is "own" or "floor"
+    ["triggers", who]    the median milliseconds of a micro-batch's parts
 """
 
-import functools
 import json
 import os
+import shutil
 import statistics
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-from hot_memory import Filler
-
+ANSWER = "answer "
 FLOOR = "bench_null"
+TRIGGERS, WARM_TRIGGERS = 60, 20
 TICKS = os.sysconf("SC_CLK_TCK")
 PARTS = ("Spark", "Python", "broker")
 
@@ -67,32 +68,20 @@ def session(form):
 
 
 class Bench:
-    def __init__(self, form, broker, broker_pid, rounds, warm_up, directory):
-        self.form, self.broker, self.rounds, self.directory = form, broker, rounds, directory
-        self.warm_up = warm_up
-        self.warming = False
+    """The queries. Each is made once (`cases`), and then run as often as one likes."""
+
+    def __init__(self, form, broker, broker_pid, directory):
+        self.form, self.broker, self.directory = form, broker, directory
         self.processes = (os.getpid(), broker_pid)
         self.spark = session(form)
-        self.filler = Filler()
+        self.scratch = tempfile.mkdtemp(prefix="spark-bench-")
 
-    def best(self, action, rows):
-        """(rows per second, at its best; CPU time per row, median, and of that by whom); nothing while warming up."""
+    def timed(self, action):
+        """Seconds that it takes, and of CPU time, by whom."""
+        started, before = time.perf_counter(), cpu_seconds(*self.processes)
         action()
-        if self.warming:
-            until = time.perf_counter() + self.warm_up
-            while time.perf_counter() < until:
-                action()
-            return None
-        times, cpu = [], []
-        for _ in range(self.rounds):
-            self.filler.refill()
-            started, before = time.perf_counter(), cpu_seconds(*self.processes)
-            action()
-            times.append(time.perf_counter() - started)
-            after = cpu_seconds(*self.processes)
-            cpu.append([(after[part] - before[part]) / rows for part in PARTS])
-        typical = sorted(cpu, key=sum)[len(cpu) // 2]  # a worker that ends takes its time along
-        return rows / min(times), dict(zip(PARTS, typical, strict=True))
+        took, after = time.perf_counter() - started, cpu_seconds(*self.processes)
+        return took, {part: after[part] - before[part] for part in PARTS}
 
     def total(self, make, rows):
         """Summing up all values. A new DataFrame each time: Spark keeps an old one's shuffle."""
@@ -101,7 +90,7 @@ class Bench:
             found = make().selectExpr("count(value) n", "sum(length(value)) s").collect()[0].n
             assert found == rows, found
 
-        return self.best(run, rows)
+        return run
 
     def read(self, topic, rows):
         def make():
@@ -120,92 +109,86 @@ class Bench:
             time.sleep(1)
         return self.total(make, rows)
 
-    def floor(self, size, rows):
+    def read_floor(self, size, rows):
         return self.total(lambda: self.spark.read.format(FLOOR).option("rows", rows).option("size", size).load(), rows)
 
     def write(self, form, topic, size, rows, **options):
-        with tempfile.TemporaryDirectory() as scratch:
-            path = f"{scratch}/rows"
+        path = f"{self.scratch}/{size}"
+        if not os.path.exists(path):
             source = self.spark.range(0, rows, 1, 2)
             columns = source.selectExpr(
                 "cast(concat('key-', id) as binary) key", f"cast(repeat('v', {size}) as binary) value"
             )
             columns.write.parquet(path)
-            frame = self.spark.read.parquet(path)
+        frame = self.spark.read.parquet(path)
 
-            def save():
-                writer = frame.write.format(form).option("kafka.bootstrap.servers", self.broker)
-                writer.option("topic", topic).options(**options).mode("append").save()
+        def save():
+            writer = frame.write.format(form).option("kafka.bootstrap.servers", self.broker)
+            writer.option("topic", topic).options(**options).mode("append").save()
 
-            return self.best(save, rows)
+        return save
 
     def micro_batch(self, source, target):
-        """The median time of a trigger, topic to topic, while there is always more to read."""
+        """Topic to topic, while there is always more to read."""
         reader = self.spark.readStream.format(self.form).option("kafka.bootstrap.servers", self.broker)
         reader = reader.option("subscribe", source).option("maxOffsetsPerTrigger", 100)
         rows = reader.option("startingOffsets", "earliest").load().select("key", "value")
         writer = rows.writeStream.format(self.form).option("kafka.bootstrap.servers", self.broker)
-        return self.triggers(writer.option("topic", target))
+        return writer.option("topic", target)
 
     def micro_batch_floor(self):
         rows = self.spark.readStream.format(FLOOR).option("rows", 100).option("size", 100).load()
-        return self.triggers(rows.select("key", "value").writeStream.format(FLOOR))
+        return rows.select("key", "value").writeStream.format(FLOOR)
 
     def triggers(self, writer):
-        """Milliseconds: the median, and the medians of the parts that Spark times."""
+        """Milliseconds: the medians of the parts that Spark times."""
         with tempfile.TemporaryDirectory() as checkpoint:
             query = writer.option("checkpointLocation", checkpoint).start()
-            wanted = 20 + 15 * self.rounds
             took = {}
-            while len(took) < wanted and query.exception() is None:
+            while len(took) < TRIGGERS and query.exception() is None:
                 took.update({p["batchId"]: p["durationMs"] for p in query.recentProgress if p["numInputRows"]})
                 time.sleep(0.05)
             query.stop()
-            counted = list(took.values())[20:]
+            counted = list(took.values())[WARM_TRIGGERS:]
             return {part: statistics.median(one.get(part, 0) for one in counted) for part in counted[0]}
 
 
 def cases(bench, topics):
-    """(what is measured, how, how its floor is measured), in the order of the table."""
+    """(what is measured, its query, its floor's), in the order of the table."""
     form, ours = bench.form, bench.form == "tidelog"
     for topic in topics:
         size, rows, name = topic["size"], topic["rows"], topic["name"]
         target = f"{name}-{form}"
-        read_floor = functools.cache(functools.partial(bench.floor, size, rows))
-        write_floor = functools.cache(functools.partial(bench.write, FLOOR, "", size, rows))
-        write = functools.partial(bench.write, form, target, size, rows)
-        yield f"read {size} B", functools.partial(bench.read, name, rows), read_floor
+        read_floor = bench.read_floor(size, rows)
+        write_floor = bench.write(FLOOR, "", size, rows)
+        yield f"read {size} B", bench.read(name, rows), read_floor
         if ours:
-            yield f"segments {size} B", functools.partial(bench.segments, name, rows), read_floor
-        yield f"write {size} B", write, write_floor
+            yield f"segments {size} B", bench.segments(name, rows), read_floor
+        yield f"write {size} B", bench.write(form, target, size, rows), write_floor
         if ours:
-            yield f"write {size} B, at least once", functools.partial(write, delivery="at_least_once"), write_floor
+            once = bench.write(form, target, size, rows, delivery="at_least_once")
+            yield f"write {size} B, at least once", once, write_floor
 
 
 def main():
-    form, broker, broker_pid, topics, rounds, warm_up, only = sys.argv[1:8]
-    directory = sys.argv[8] if len(sys.argv) > 8 else None
-    bench = Bench(form, broker, int(broker_pid), int(rounds), float(warm_up), directory)
+    form, broker, broker_pid, topics = sys.argv[1:5]
+    bench = Bench(form, broker, int(broker_pid), sys.argv[5] if len(sys.argv) > 5 else None)
     topics = json.loads(topics)
-    results, floors, parts = {}, {}, {}
-    chosen = [case for case in cases(bench, topics) if only in case[0]]
-    bench.warming = bench.warm_up > 0
-    for _, measure, _ in chosen if bench.warming else ():
-        measure()
-    bench.warming = False
-    for name, measure, floor in chosen:
-        results[name] = measure()
-        if form == "tidelog":
-            floors[name] = floor()
-    if only in "micro-batch ms":
-        first = topics[0]["name"]
-        who = "ours" if form == "tidelog" else "JVM connector"
-        parts[who] = bench.micro_batch(first, f"{first}-{form}")
-        results["micro-batch ms"] = parts[who]["triggerExecution"], None
-        if form == "tidelog":
-            parts["PySpark alone"] = bench.micro_batch_floor()
-            floors["micro-batch ms"] = parts["PySpark alone"]["triggerExecution"], None
-    sys.stdout.write("\n" + json.dumps({"results": results, "floors": floors, "parts": parts}) + "\n")
+    queries = {name: {"own": own, "floor": floor} for name, own, floor in cases(bench, topics)}
+    first = topics[0]["name"]
+    streams = {"own": lambda: bench.micro_batch(first, f"{first}-{form}"), "floor": bench.micro_batch_floor}
+    for line in sys.stdin:
+        command, *words = json.loads(line)
+        if command == "run":
+            name, who = words
+            answer = bench.timed(queries[name][who])
+        elif command == "triggers":
+            answer = bench.triggers(streams[words[0]]())
+        else:
+            answer = list(queries)
+        sys.stdout.write(f"\n{ANSWER}{json.dumps(answer)}\n")
+        sys.stdout.flush()
+    shutil.rmtree(bench.scratch)
 
 
 if __name__ == "__main__":
