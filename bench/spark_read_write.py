@@ -1,6 +1,7 @@
 """Our Spark source and sink beside Spark's own Kafka connector, on Apache Kafka and on Tidelog, in one run.
 
     .venv/bin/python bench/spark_read_write.py [--quick | --fresh] [--tidelog-only | --kafka-only] [--only "1000 B"]
+                                               [--rounds 4]
 
 Ours runs on PySpark 4.3, the JVM connector on PySpark 4.0.0 (tools/spark_jvm.py): the newest for which it can be had.
 Reads sum the lengths of all values; writes go from Parquet to a topic of two partitions, ours exactly once. `--only`
@@ -48,7 +49,7 @@ from tidelog.client.producer.arrow_producer import ArrowProducer
 QUICK = "--quick" in sys.argv
 ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
 FRESH = "--fresh" in sys.argv
-ROUNDS = 2 if QUICK or FRESH else 4
+ROUNDS = int(sys.argv[sys.argv.index("--rounds") + 1]) if "--rounds" in sys.argv else 2 if QUICK or FRESH else 4
 WARM_UP = 0 if FRESH else 6
 SIZES = [(100, 1_000_000 if QUICK or FRESH else 2_000_000), (1000, 200_000 if QUICK or FRESH else 600_000)]
 MICRO_BATCH = "micro-batch ms"
