@@ -167,6 +167,13 @@ def test_a_request_that_fails_as_a_whole(failure: Exception) -> None:
 
 
 @scenario
+async def test_an_answer_that_cannot_be_read_is_told(cluster: Cluster) -> None:
+    cluster.nodes[1].errors[tp(0)] = "not a number"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="not a number"):
+        await sender(cluster).write(tp(0), memoryview(b"x"))
+
+
+@scenario
 async def test_metadata_that_cannot_be_had_fails_what_waits_and_nothing_else(cluster: Cluster) -> None:
     one = sender(cluster)
     with pytest.raises(KafkaError, match="NETWORK_EXCEPTION"):

@@ -11,7 +11,7 @@ with the offset (-1 if the broker does not say) or with what went wrong.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,11 +80,12 @@ class Sender:
             waiting, self._waiting = self._waiting, []
             try:
                 await self._cluster.ensure_topics({departure.topic_partition.topic for departure in waiting})
-            except KafkaError as error:
+                shares = self._by_leader(waiting)
+            except Exception as error:  # noqa: BLE001 - told to whoever waits for a batch, as in `_told`
                 self._fail(waiting, error)
                 continue
-            for leader, departures in self._by_leader(waiting).items():
-                self._start(self._send_to(leader, departures))
+            for leader, departures in shares.items():
+                self._start(departures, self._send_to(leader, departures))
 
     def _by_leader(self, departures: Iterable[Departure]) -> dict[int, list[Departure]]:
         found: dict[int, list[Departure]] = {}
@@ -98,27 +99,16 @@ class Sender:
         return found
 
     async def _send_to(self, leader: int, departures: list[Departure]) -> None:
-        try:
-            async with self._turns.setdefault(leader, asyncio.Lock()):  # in order, even while it is being connected to
-                node = await self._cluster.node(leader)
-                wanted = [departure for departure in departures if not departure.written.done()]
-                for load in _loads(wanted, self._max_bytes):
-                    self._start(self._exchange(node, load))
-        except KafkaError as error:
-            self._fail(departures, error)
+        async with self._turns.setdefault(leader, asyncio.Lock()):  # in order, even while it is being connected to
+            node = await self._cluster.node(leader)
+            wanted = [departure for departure in departures if not departure.written.done()]
+            for load in _loads(wanted, self._max_bytes):
+                self._start(load, self._exchange(node, load))
 
     async def _exchange(self, node: Any, departures: list[Departure]) -> None:
         """One request and its answer. The request is sent in this task's first step, so tasks keep their order."""
-        try:
-            answered = self._acks != 0
-            response = await node.send(self._request(departures), highest=_LAST_EXPLICIT_PRODUCE, answered=answered)
-        except KafkaError as error:
-            self._fail(departures, error)
-            return
-        except Exception as error:  # noqa: BLE001 - nobody waits for this task: whoever waits for its batches is told
-            for departure in departures:
-                departure.fail(error)
-            return
+        answered = self._acks != 0
+        response = await node.send(self._request(departures), highest=_LAST_EXPLICIT_PRODUCE, answered=answered)
         if response is None:
             for departure in departures:
                 departure.succeed(NO_OFFSET)
@@ -158,17 +148,23 @@ class Sender:
             else:
                 departure.succeed(int(entry.base_offset))
 
-    def _fail(self, departures: Iterable[Departure], error: KafkaError) -> None:
+    def _fail(self, departures: Iterable[Departure], error: Exception) -> None:
         for departure in departures:
-            if error.code.refresh_metadata:
+            if isinstance(error, KafkaError) and error.code.refresh_metadata:
                 self._cluster.metadata.mark_stale([departure.topic_partition.topic])
             departure.fail(error)
 
-    def _start(self, work: Any) -> None:
-        """Run it in a task that is not forgotten before its end."""
-        task = asyncio.create_task(work)
+    def _start(self, departures: list[Departure], work: Coroutine[Any, Any, None]) -> None:
+        """Do what these batches need in a task that is not forgotten before its end."""
+        task = asyncio.create_task(self._told(departures, work))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+
+    async def _told(self, departures: list[Departure], work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - nobody waits for this task: whoever waits for its batches is told
+            self._fail(departures, error)
 
 
 def _loads(departures: Iterable[Departure], max_bytes: int) -> list[list[Departure]]:
