@@ -76,6 +76,10 @@ class SegmentReader:
     def file(self, kind: str) -> Path:
         return self._directory / file_name(self.base_offset, kind)
 
+    def open(self) -> File:
+        """The file of its batches, to read from."""
+        return self._fs.open(self.path, write=False)
+
     @property
     def size(self) -> int:
         return self._fs.stat(self.path).size
@@ -136,7 +140,7 @@ class SegmentReader:
         """Whether the bytes that an index entry points to look like the batch of its offset: indexes can be damaged."""
         if not 0 < entry.position < self.size:
             return False
-        file = self._fs.open(self.path, write=False)
+        file = self.open()
         try:
             head = file.read_at(entry.position, 12)
         finally:
@@ -163,7 +167,7 @@ class SegmentReader:
         What a cut-off batch or preallocated zeros leave at the end is not there; anything else that is no batch is a
         CorruptRecordError with its position in the file, after all batches before it were yielded.
         """
-        file = self._fs.open(self.path, write=False)
+        file = self.open()
         try:
             yield from self._runs(file, position, chunk)
         finally:

@@ -10,7 +10,7 @@ Reading order:
     convert        from one format to another
     compression    the codecs in Kafka's framings (lz4_frame: LZ4's quirks)
     validate       what a broker refuses and rewrites on produce
-    arrow          records as Arrow columns and back (arrow_read, arrow_write)
+    arrow          records as Arrow columns and back (arrow_read, arrow_write, arrow_in_place)
     origin         who appends: client, coordinator, replication
     crc32c, murmur2
 
@@ -23,6 +23,7 @@ The kernel, compiled:
     _batches       BatchRun: check and stamp batches in the buffer that they came in
     _record        records as Python objects               _builder     records into one batch
     _columns       batches into Arrow's buffers            _encode      Arrow's buffers into batches
+    _in_place      the same in the buffer that they are in _filter      which batches are wanted
 
 The formats are described byte by byte in docs/formats: record-batch, message-set, compression.
 """

@@ -25,6 +25,10 @@ cdef struct Batch:
     int8_t walked
 
 
+cdef int64_t entry_size(const uint8_t* p, Py_ssize_t position) except -1
+cdef void read_v2(Batch* batch, const uint8_t* p) noexcept nogil
+
+
 cdef class BatchRun:
     cdef object __weakref__
     cdef Py_buffer source

@@ -69,6 +69,16 @@ cdef inline void note_walk(Batch* batch, Walk* walk) noexcept nogil:
     batch.found_null_key = walk.null_key
 
 
+cdef int64_t entry_size(const uint8_t* p, Py_ssize_t position) except -1:
+    """The size of the batch or message at p, of which the magic byte and what is in front of it must be there."""
+    cdef int64_t size = <int64_t>load_i32(p + 8) + LOG_OVERHEAD
+    if p[MAGIC_AT] > 2:
+        raise CorruptRecordError(f"the batch has magic {<int8_t>p[MAGIC_AT]}: expected 0, 1 or 2", position)
+    if size < (OVERHEAD if p[MAGIC_AT] == 2 else LOG_OVERHEAD + LEGACY_OVERHEAD + 8 * p[MAGIC_AT]):
+        raise CorruptRecordError(f"the batch has {size} bytes: too few for magic {p[MAGIC_AT]}", position)
+    return size
+
+
 cdef void read_v2(Batch* batch, const uint8_t* p) noexcept nogil:
     batch.base_offset = load_i64(p)
     batch.leader_epoch = load_i32(p + 12)
@@ -214,17 +224,11 @@ cdef class BatchRun:
         raise add_fault(p, position, size)
 
     cdef Py_ssize_t scan_c(self, Py_ssize_t start, Py_ssize_t end) except -1:
-        cdef const uint8_t* p
         cdef int64_t size
         if start < 0 or end > self.length or start > end:
             raise ValueError(f"no part of a buffer of {self.length} bytes: {start} to {end}")
         while end - start > MAGIC_AT:
-            p = self.data + start
-            size = <int64_t>load_i32(p + 8) + LOG_OVERHEAD
-            if p[MAGIC_AT] > 2:
-                raise CorruptRecordError(f"the batch has magic {<int8_t>p[MAGIC_AT]}: expected 0, 1 or 2", start)
-            if size < (OVERHEAD if p[MAGIC_AT] == 2 else LOG_OVERHEAD + LEGACY_OVERHEAD + 8 * p[MAGIC_AT]):
-                raise CorruptRecordError(f"the batch has {size} bytes: too few for magic {p[MAGIC_AT]}", start)
+            size = entry_size(self.data + start, start)
             if size > end - start:
                 break
             self.append_c(start, size)

@@ -1,7 +1,8 @@
 /* Small copies for the columnar loops: keys and values are short, and a call of memcpy costs more than their bytes.
  *
  * Both functions may read up to `end` and write a few bytes more than asked for; Arrow's buffers are allocated with
- * that slack, and what follows is written over by the next value.
+ * that slack, and what follows is written over by the next value. The bytes may be moved towards the front of the
+ * buffer that they lie in, by COPY_SLACK or more: nothing that is still to be read is then written over.
  */
 #ifndef TIDELOG_COLUMNS_H
 #define TIDELOG_COLUMNS_H
@@ -21,7 +22,7 @@ static inline void copy_bytes(uint8_t *to, const uint8_t *from, int32_t length, 
             *(Lane *)(to + done + 16) = high;
         }
     } else if (length > 0) {
-        memcpy(to, from, (size_t)length);
+        memmove(to, from, (size_t)length);
     }
 }
 

@@ -1,19 +1,21 @@
-from collections.abc import Iterable
+from typing import TypedDict, Unpack
 
 from tidelog.records._batches import Source
+from tidelog.records._filter import BatchFilter
 
 Addresses = tuple[int, int, int, int]
+#: Rows, rows without timestamp, headers, key bytes, null keys, value bytes, null values.
+Sizes = tuple[int, int, int, int, int, int, int]
+
+class ColumnAddresses(TypedDict, total=False):
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: Addresses
+    value: Addresses
 
 class ColumnReader:
-    def __init__(
-        self,
-        *,
-        first_offset: int | None = None,
-        last_offset: int | None = None,
-        skip_control: bool = True,
-        aborted: Iterable[tuple[int, int]] = (),
-        limit: int,
-    ) -> None: ...
+    def __init__(self, wanted: BatchFilter, *, limit: int) -> None: ...
     @property
     def buffers(self) -> list[Source]: ...
     @property
@@ -23,15 +25,7 @@ class ColumnReader:
     @property
     def next_offset(self) -> int: ...
     def add(self, source: Source, check_crc: bool = False) -> int: ...
-    def fill(
-        self,
-        *,
-        offset: int = 0,
-        timestamp: int = 0,
-        timestamp_type: int = 0,
-        key: Addresses | None = None,
-        value: Addresses | None = None,
-    ) -> tuple[int, int, int, int, int, int, int]: ...
+    def fill(self, **addresses: Unpack[ColumnAddresses]) -> Sizes: ...
     def fill_headers(
         self, count: int = 0, ends: int = 0, name: Addresses | None = None, value: Addresses | None = None
     ) -> tuple[int, int, int]: ...

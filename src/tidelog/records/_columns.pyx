@@ -3,20 +3,18 @@
 `add` names the batches of a buffer that are wanted; packed ones are unpacked there, one at a time. `fill` then reads
 every record once and writes the columns that have a buffer. The caller (records.arrow) owns Arrow; here are only
 addresses. Columns come in two forms: copied (offsets and bytes) and as views that point into the batches themselves.
-
-Which batches are wanted: those that touch the offset range, are no control batches, and do not belong to an aborted
-transaction. For the last, `aborted` holds (producer id, first offset) as a Fetch response lists them: from that offset
-on the producer's transactional batches do not count, until its abort marker.
+Which batches are wanted is a `BatchFilter`'s to say.
 """
 
 cimport cython
 from cpython.buffer cimport Py_buffer, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from tidelog.records._batches cimport Batch, BatchRun
-from tidelog.records._fields cimport Fields, read_fields, read_fields_narrow
+from tidelog.records._fields cimport Fields, read_fields
+from tidelog.records._filter cimport BatchFilter
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.records.attributes import Codec
@@ -24,7 +22,6 @@ from tidelog.records.compression import decompress
 from tidelog.records.convert import up_convert
 
 cdef extern from "_wire.h":
-    int16_t load_i16(const uint8_t* p) nogil
     int64_t add_wrapping(int64_t a, int64_t b) nogil
     const uint8_t* read_varint(const uint8_t* p, const uint8_t* end, int32_t* out) nogil
 
@@ -38,46 +35,8 @@ cdef enum:
     OVERHEAD = 61
     CODEC_MASK = 0x07
     LOG_APPEND_TIME_BIT = 0x08
-    TRANSACTIONAL_BIT = 0x10
-    CONTROL_BIT = 0x20
     SMALLEST_RECORD = 7
-    ABORT = 0
-
-
-cdef struct Part:
-    # The records of one batch, unpacked.
-    const uint8_t* start
-    const uint8_t* end
-    const uint8_t* base         # start of the buffer that a view's position counts from
-    int64_t base_offset
-    int64_t base_timestamp
-    int64_t fixed_timestamp
-    int32_t count
-    int32_t buffer              # number of that buffer
-    int8_t timestamp_type
-
-
-cdef struct Column:
-    # One of key and value. Copied form: ends and data; view form: views. Neither: not wanted.
-    int32_t* ends
-    uint8_t* data
-    uint8_t* views
-    uint8_t* valid
-    int64_t used
-    int64_t nulls
-
-
-cdef struct Target:
-    int64_t* offset
-    int64_t* timestamp
-    int8_t* timestamp_type
-    Column key
-    Column value
-    int64_t rows
-    int64_t untimed             # rows without a timestamp
-    int64_t headers             # of all rows
-    int64_t first
-    int64_t last
+    LONGEST_VARINT = 5
 
 
 cdef struct Headers:
@@ -107,17 +66,18 @@ cdef inline void put(Column* column, const uint8_t* p, int32_t length, Part* par
             clear_bit(column.valid, row)
 
 
-cdef const uint8_t* fill_part(Part* part, Target* target) noexcept nogil:
-    """Append the part's records to the columns; where a record is malformed, its address, else NULL."""
+cdef bint fill_part(Part* part, const uint8_t* available, Target* target) noexcept nogil:
+    """Append the part's records as far as they are `available` to the columns, and leave those in the part that are
+    not; whether they were sound. Then the part is empty, or waits for more bytes; else it starts at the fault."""
     cdef const uint8_t* p = part.start
-    cdef const uint8_t* end = part.end
+    cdef const uint8_t* end = available
     cdef Fields f
     cdef int64_t timestamp, offset, row = target.rows, headers = 0
+    cdef int32_t left = part.count
     cdef Column keys = target.key, values = target.value
-    for _ in range(part.count):
-        if read_fields(p, end, &f) != 0:
-            return p
+    while left > 0 and read_fields(p, end, &f) == 0:
         p = f.stop
+        left -= 1
         offset = add_wrapping(part.base_offset, f.delta)
         if offset < target.first or offset > target.last:
             continue
@@ -140,9 +100,20 @@ cdef const uint8_t* fill_part(Part* part, Target* target) noexcept nogil:
     target.value = values
     target.rows = row
     target.headers += headers
-    if p != end:
-        return p
-    return NULL
+    part.start = p
+    part.count = left
+    if left == 0:
+        return p == part.end
+    return is_cut_off(p, available, part.end)
+
+
+cdef bint is_cut_off(const uint8_t* p, const uint8_t* available, const uint8_t* end) noexcept nogil:
+    """Whether the record at p could be read if all bytes up to `end` were there, as far as can be seen now."""
+    cdef int32_t length = 0
+    cdef const uint8_t* body = read_varint(p, available, &length)
+    if body == NULL:
+        return available < end and available - p < LONGEST_VARINT
+    return length >= 0 and available - body < length <= end - body
 
 
 cdef void fill_headers_of(Part* part, int64_t first, int64_t last, Headers* headers) noexcept nogil:
@@ -205,23 +176,16 @@ cdef class Held:
 cdef class ColumnReader:
     cdef Part* parts
     cdef Py_ssize_t count, capacity
-    cdef int64_t first, last
-    cdef bint skip_control
+    cdef BatchFilter filter
     cdef list held
-    cdef list pending           # aborted transactions by first offset, latest first; the ones still to come
-    cdef set aborting           # producers whose transaction is being left out
     cdef object limit
     cdef readonly list buffers  # what a view's buffer number names
     cdef readonly int64_t rows_bound
     cdef readonly int64_t bytes_bound
     cdef readonly int64_t next_offset
 
-    def __init__(self, *, first_offset=None, last_offset=None, bint skip_control=True, aborted=(), limit):
-        self.first = -(1 << 62) if first_offset is None else first_offset
-        self.last = (1 << 62) if last_offset is None else last_offset
-        self.skip_control = skip_control
-        self.pending = sorted(((first, producer) for producer, first in aborted), reverse=True)
-        self.aborting = set()
+    def __init__(self, BatchFilter wanted, *, limit):
+        self.filter = wanted
         self.held = []
         self.buffers = []
         self.limit = limit
@@ -252,31 +216,16 @@ cdef class ColumnReader:
             return end
         cdef const uint8_t* base = self.hold(source)
         cdef int32_t number = <int32_t>len(self.buffers) - 1
-        cdef bint transactions = bool(self.pending)
         for index in range(run.count):
             batch = &run.batches[index]
             self.next_offset = batch.base_offset + batch.last_offset_delta + 1
-            if (transactions or self.aborting) and self.is_aborted(batch, base):
-                continue
-            if batch.attributes & CONTROL_BIT and self.skip_control:
-                continue
-            if batch.base_offset + batch.last_offset_delta < self.first or batch.base_offset > self.last:
+            if not self.filter.wants(batch, base + batch.position):
                 continue
             if batch.attributes & CODEC_MASK:
                 self.add_packed(run, batch)
             else:
                 self.add_part(batch, base, base + batch.position + OVERHEAD, batch.size - OVERHEAD, number)
         return end
-
-    cdef bint is_aborted(self, Batch* batch, const uint8_t* base) except -1:
-        """Keep the books of aborted transactions: true for a batch that belongs to one."""
-        while self.pending and self.pending[len(self.pending) - 1][0] <= batch.base_offset + batch.last_offset_delta:
-            self.aborting.add(self.pending.pop()[1])
-        if batch.attributes & CONTROL_BIT:
-            if batch.producer_id in self.aborting and is_abort_marker(base + batch.position, batch):
-                self.aborting.discard(batch.producer_id)
-            return False
-        return batch.attributes & TRANSACTIONAL_BIT and batch.producer_id in self.aborting
 
     cdef int add_packed(self, BatchRun run, Batch* batch) except -1:
         codec = batch.attributes & CODEC_MASK
@@ -291,8 +240,6 @@ cdef class ColumnReader:
                       int32_t number) except -1:
         cdef Part* part
         cdef Part* more
-        if batch.record_count < 0 or batch.record_count > size // SMALLEST_RECORD:
-            raise CorruptRecordError(f"{size} bytes cannot hold {batch.record_count} records", batch.position)
         if self.count == self.capacity:
             more = <Part*>PyMem_Realloc(self.parts, max(2 * self.capacity, 16) * sizeof(Part))
             if more == NULL:
@@ -300,42 +247,31 @@ cdef class ColumnReader:
             self.parts = more
             self.capacity = max(2 * self.capacity, 16)
         part = &self.parts[self.count]
-        part.start = start
-        part.end = start + size
+        set_part(part, batch, start, size)
         part.base = base
-        part.base_offset = batch.base_offset
-        part.base_timestamp = batch.base_timestamp
-        part.fixed_timestamp = batch.max_timestamp
-        part.timestamp_type = 1 if batch.attributes & LOG_APPEND_TIME_BIT else 0
-        part.count = batch.record_count
         part.buffer = number
         self.count += 1
         self.rows_bound += batch.record_count
         self.bytes_bound += size
         return 0
 
-    def fill(self, *, uintptr_t offset=0, uintptr_t timestamp=0, uintptr_t timestamp_type=0, key=None, value=None):
-        """Write the columns whose addresses are given. `key` and `value`: (ends, data, views, valid), zero for none.
-        Return (rows, rows without timestamp, headers, key bytes, null keys, value bytes, null values)."""
+    def fill(self, **addresses):
+        """Write the columns whose addresses are given (see set_target); return what target_sizes says."""
         cdef Target target
-        cdef const uint8_t* fault = NULL
+        cdef Part part
+        cdef bint sound = True
         cdef Py_ssize_t index = 0
-        target.offset = <int64_t*>offset
-        target.timestamp = <int64_t*>timestamp
-        target.timestamp_type = <int8_t*>timestamp_type
-        set_column(&target.key, key, self.rows_bound)
-        set_column(&target.value, value, self.rows_bound)
-        target.rows = target.untimed = target.headers = 0
-        target.first = self.first
-        target.last = self.last
+        set_target(&target, addresses, self.rows_bound)
+        target.first = self.filter.first
+        target.last = self.filter.last
         with nogil:
-            while index < self.count and fault == NULL:
-                fault = fill_part(&self.parts[index], &target)
+            while index < self.count and sound:
+                part = self.parts[index]
+                sound = fill_part(&part, part.end, &target)
                 index += 1
-        if fault != NULL:
-            raise CorruptRecordError("malformed record", fault - self.parts[index - 1].base)
-        return (target.rows, target.untimed, target.headers, target.key.used, target.key.nulls, target.value.used,
-                target.value.nulls)
+        if not sound:
+            raise CorruptRecordError("malformed record", part.start - part.base)
+        return target_sizes(&target)
 
     def fill_headers(self, int64_t count=0, uintptr_t ends=0, name=None, value=None):
         """Write the `count` headers of the rows that `fill` wrote; without addresses, only measure them.
@@ -345,12 +281,46 @@ cdef class ColumnReader:
         set_column(&headers.name, name, count)
         set_column(&headers.value, value, count)
         headers.rows = headers.count = 0
+        cdef int64_t first = self.filter.first, last = self.filter.last
         if ends:
             headers.ends[0] = 0
         with nogil:
             for index in range(self.count):
-                fill_headers_of(&self.parts[index], self.first, self.last, &headers)
+                fill_headers_of(&self.parts[index], first, last, &headers)
         return headers.name.used, headers.value.used, headers.value.nulls
+
+
+cdef int set_part(Part* part, Batch* batch, const uint8_t* start, Py_ssize_t size) except -1:
+    """The part that is a batch's records, which lie in `size` bytes from `start` on."""
+    if batch.record_count < 0 or batch.record_count > size // SMALLEST_RECORD:
+        raise CorruptRecordError(f"{size} bytes cannot hold {batch.record_count} records", batch.position)
+    part.start = part.base = start
+    part.end = start + size
+    part.base_offset = batch.base_offset
+    part.base_timestamp = batch.base_timestamp
+    part.fixed_timestamp = batch.max_timestamp
+    part.timestamp_type = 1 if batch.attributes & LOG_APPEND_TIME_BIT else 0
+    part.count = batch.record_count
+    part.buffer = 0
+    return 0
+
+
+cdef int set_target(Target* target, dict addresses, int64_t rows) except -1:
+    """Point the columns at their buffers: `offset`, `timestamp`, `timestamp_type`, and for `key` and `value` (ends,
+    data, views, valid), zero for none. What is not named is not written."""
+    target.offset = <int64_t*><uintptr_t>addresses.get("offset", 0)
+    target.timestamp = <int64_t*><uintptr_t>addresses.get("timestamp", 0)
+    target.timestamp_type = <int8_t*><uintptr_t>addresses.get("timestamp_type", 0)
+    set_column(&target.key, addresses.get("key"), rows)
+    set_column(&target.value, addresses.get("value"), rows)
+    target.rows = target.untimed = target.headers = 0
+    return 0
+
+
+cdef tuple target_sizes(Target* target):
+    """(rows, rows without timestamp, headers, key bytes, null keys, value bytes, null values)"""
+    return (target.rows, target.untimed, target.headers, target.key.used, target.key.nulls, target.value.used,
+            target.value.nulls)
 
 
 cdef int set_column(Column* column, addresses, int64_t rows) except -1:
@@ -368,13 +338,3 @@ cdef int set_column(Column* column, addresses, int64_t rows) except -1:
     if valid:
         memset(column.valid, 0xFF, (rows + 7) // 8)
     return 0
-
-
-cdef bint is_abort_marker(const uint8_t* p, Batch* batch) noexcept nogil:
-    """Whether a transaction's control batch says abort; its one record is never packed."""
-    cdef Fields f
-    if batch.record_count < 1 or batch.attributes & CODEC_MASK:
-        return False
-    if read_fields_narrow(p + OVERHEAD, p + batch.size, &f) != 0:
-        return False
-    return f.key_length >= 4 and load_i16(f.key + 2) == ABORT

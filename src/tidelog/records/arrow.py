@@ -1,19 +1,23 @@
-"""Records and Arrow, both ways; `arrow_read` and `arrow_write` hold the two halves. Needs `tidelog[arrow]`."""
+"""Records and Arrow, both ways; `arrow_read`, `arrow_in_place` and `arrow_write` hold them. Needs `tidelog[arrow]`."""
 
 from __future__ import annotations
 
 from tidelog.records._columns import ColumnReader
-from tidelog.records.arrow_read import ALL_COLUMNS, batches_to_arrow, read_columns, schema
+from tidelog.records.arrow_in_place import Piece, read_in_place
+from tidelog.records.arrow_read import batches_to_arrow, read_columns
+from tidelog.records.arrow_schema import ALL_COLUMNS, schema
 from tidelog.records.arrow_write import ArrowRows, arrow_to_batches, partition_keys, rows_by_partition
 
 __all__ = [
     "ALL_COLUMNS",
     "ArrowRows",
     "ColumnReader",
+    "Piece",
     "arrow_to_batches",
     "batches_to_arrow",
     "partition_keys",
     "read_columns",
+    "read_in_place",
     "rows_by_partition",
     "schema",
 ]

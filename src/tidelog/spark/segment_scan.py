@@ -16,7 +16,6 @@ from pyspark.sql.datasource import InputPartition
 from tidelog.common.types import TopicPartition
 from tidelog.log.reader import PartitionReader
 from tidelog.log.segment_reader import SegmentReader
-from tidelog.records._batches import BatchRun
 from tidelog.spark.boundaries import DataLossError
 from tidelog.spark.offsets import OffsetRange
 from tidelog.spark.options import SourceOptions
@@ -122,47 +121,39 @@ def scan_segments(
     options: SourceOptions, partition: SegmentPartition, columns: tuple[str, ...]
 ) -> Iterator[pa.RecordBatch]:
     """The records of the task's ranges."""
-    from tidelog.records.arrow import batches_to_arrow
-
     for piece in partition.ranges:
-        part = piece.range
-        rows = RowAssembler(part.topic, part.partition, columns)
-        reader = PartitionReader(piece.directory)
-        aborted = reader.aborted_transactions(part.start, part.end) if options.read_committed else []
-        for position, run in _runs(options, reader, part):
-            batch = batches_to_arrow(
-                run.buffers(),
-                columns=rows.decoded,
-                first_offset=position,
-                last_offset=part.end - 1,
-                aborted=[(one.producer_id, one.first_offset) for one in aborted if one.last_offset >= position],
-            )
+        rows = RowAssembler(piece.range.topic, piece.range.partition, columns)
+        for batch in _batches(options, PartitionReader(piece.directory), piece.range, rows.decoded):
             if batch.num_rows:
                 yield rows.assemble(batch)
 
 
-def _runs(options: SourceOptions, reader: PartitionReader, part: OffsetRange) -> Iterator[tuple[int, BatchRun]]:
-    """(first offset wanted of it, run of whole batches); looks files up anew when they were replaced meanwhile."""
+def _batches(
+    options: SourceOptions, reader: PartitionReader, part: OffsetRange, columns: tuple[str, ...]
+) -> Iterator[pa.RecordBatch]:
+    """What the kernel decodes of a range; looks files up anew when they were replaced meanwhile."""
+    from tidelog.log.segment_arrow import ArrowSegmentReader
+
+    aborted = reader.aborted_transactions(part.start, part.end) if options.read_committed else []
     position, lookups = part.start, 0
     while position < part.end and lookups < _LOOKUPS:
         lookups += 1
         segment = _segment_for(options, reader, part, position)
         if segment is None:
             return
+        columns_of = ArrowSegmentReader(segment, columns, last_offset=part.end - 1, aborted=aborted, size=_CHUNK)
         try:
-            for _, run in segment.runs(_index_of(segment).position_of(position), chunk=_CHUNK):
-                last = run.header(len(run) - 1).last_offset
-                if last >= position:
-                    yield position, run
-                    position, lookups = last + 1, 0
-                if position >= part.end:
-                    return
+            for following, batch in columns_of.batches(_index_of(segment).position_of(position), position):
+                yield batch
+                position, lookups = following, 0
         except FileNotFoundError:
             continue
-        following = [other.base_offset for other in reader.segments if other.base_offset > segment.base_offset]
-        if not following:
+        if position >= part.end:
+            return
+        later = [other.base_offset for other in reader.segments if other.base_offset > segment.base_offset]
+        if not later:
             break
-        position = max(position, following[0])
+        position = max(position, later[0])
     if position < part.end and options.fail_on_data_loss:
         raise DataLossError(f"{part.topic}-{part.partition} ends at offset {position}, not at {part.end}.")
 

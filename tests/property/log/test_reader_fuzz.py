@@ -14,6 +14,7 @@ from tidelog.common.fs import LOCAL_FS
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from tidelog.log import meta_properties, shutdown_marker
 from tidelog.log.reader import LogDirectory, PartitionReader
+from tidelog.log.segment_arrow import ArrowSegmentReader
 from tidelog.log.segment_reader import decode_offset_index, decode_time_index
 from tidelog.log.statistics import StatisticsReader
 from tidelog.log.verify import PartitionVerifier, verify_checkpoints
@@ -55,6 +56,9 @@ def test_a_partition_of_anything(data: bytes, index: bytes, times: bytes, aborte
             list(partition.records())
             _ = partition.end_offset
             StatisticsReader(partition).read()
+            for segment in partition.segments:
+                reader = ArrowSegmentReader(segment, ("offset", "key", "value"), last_offset=1 << 40, size=1 << 20)
+                list(reader.batches(0, 0))
         except CorruptRecordError:
             assert [finding for finding in findings if finding.path.suffix == ".log"]
 

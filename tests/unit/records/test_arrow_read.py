@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tidelog.common.errors import CorruptRecordError, UsageError
+from tidelog.records._filter import BatchFilter
 from tidelog.records.arrow import ALL_COLUMNS, ColumnReader, batches_to_arrow, read_columns, schema
 from tidelog.records.attributes import Codec, TimestampType
 from tidelog.records.batch import iter_batches
@@ -103,7 +104,7 @@ def test_some_columns_only() -> None:
 
 def test_several_buffers_and_a_cut_tail() -> None:
     first, second = build(5), build(5, base=5)
-    reader = ColumnReader(limit=DEFAULT_LIMIT)
+    reader = ColumnReader(BatchFilter(), limit=DEFAULT_LIMIT)
     assert reader.add(first + second[:30]) == len(first)
     assert reader.next_offset == 5
     assert reader.add(bytearray(second)) == len(second)
