@@ -143,13 +143,18 @@ class NodeClient:
     async def _answer(self, key: ApiKey, correlation_id: int, frame: list[Buffer], timeout: float | None) -> memoryview:
         seconds = self.request_timeout if timeout is None else timeout
         pending = self._connection.send(correlation_id, frame)
+        expiry = asyncio.get_running_loop().call_later(seconds, self._expire, key, seconds, pending)
         try:
-            async with asyncio.timeout(seconds):
-                return await pending
-        except TimeoutError:
-            self._connection.close()
+            return await pending
+        finally:
+            expiry.cancel()
+
+    def _expire(self, key: ApiKey, seconds: float, pending: asyncio.Future[memoryview]) -> None:
+        """There was no answer in time."""
+        if not pending.done():
             text = f"{self.peer} did not answer {API[key].name} within {seconds:g} s"
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from None
+            pending.set_exception(KafkaError(ErrorCode.REQUEST_TIMED_OUT, text))
+        self._connection.close()
 
     async def _negotiate(self) -> None:
         """Learn what the broker serves. One that is older than our ApiVersions says error 35, always in version 0."""

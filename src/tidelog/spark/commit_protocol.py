@@ -70,7 +70,8 @@ class CommitProtocol:
 
     def __init__(self, driver: Driver, topic: str, query: str, batch: int, step: Step) -> None:
         self._driver, self._cluster = driver, driver.cluster
-        self._topic, self._query, self._batch, self._step = topic, query, batch, step
+        self._query, self._batch, self._step = query, batch, step
+        self._log = DecisionLog(driver.cluster, topic, query)
 
     def commit(self, transactions: Iterable[OpenTransaction]) -> None:
         self._driver.run(self._commit(tuple(transactions)))
@@ -80,14 +81,13 @@ class CommitProtocol:
         self._driver.run(self._abort())
 
     def forget(self) -> None:
-        """The batch will not come back (a batch job that has ended): drop its decision."""
-        self._driver.run(self._forget())
+        """The batch that was committed here will not come back (a batch job that has ended): drop its decision."""
+        self._driver.run(self._log.forget())
 
     async def _commit(self, transactions: tuple[OpenTransaction, ...]) -> None:
-        log = DecisionLog(self._cluster, self._topic, self._query)
         checking = asyncio.ensure_future(self._lost(transactions))
         try:
-            decision = await log.open()
+            decision = await self._log.open()
         finally:
             lost = await checking
         self._step("opened")
@@ -96,26 +96,20 @@ class CommitProtocol:
             if lost is not None:
                 raise lost
             if transactions:
-                await log.decide(decision)
+                await self._log.decide(decision)
                 self._step("decided")
         await _gather([carry_out(self._cluster, decision, self._step), self._abort_strays(decision)])
         self._step("ended")
 
     async def _abort(self) -> None:
-        log = DecisionLog(self._cluster, self._topic, self._query)
-        decision = await log.open()
+        decision = await self._log.open()
         if decision is None and self._query.startswith(JOB):
             decision = Decision(self._query, self._batch, ())
-            await log.decide(decision)  # so that a later job aborts what this one's last tasks may still open
+            await self._log.decide(decision)  # so that a later job aborts what this one's last tasks may still open
         for _ in range(_ABORT_ROUNDS):  # tasks that Spark has not stopped yet may open one more
             if not await self._abort_strays(decision):
                 break
             await asyncio.sleep(_ABORT_PAUSE)
-
-    async def _forget(self) -> None:
-        log = DecisionLog(self._cluster, self._topic, self._query)
-        if await log.open() is not None:
-            await log.forget()
 
     async def _lost(self, transactions: tuple[OpenTransaction, ...]) -> KafkaError | None:
         """Why the batch cannot be decided: before anything is, a lost transaction only means that it is tried again."""

@@ -30,6 +30,7 @@ CONFIG = {
     "delete.retention.ms": "3600000",
 }
 _FORMAT = 1
+_FENCED = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 #: How long reading may have to wait for another query that died in the middle of a decision.
 _PATIENCE = 70.0
 
@@ -75,8 +76,16 @@ class DecisionLog:
         await self._write(decision.encode())
 
     async def forget(self) -> None:
-        """Remove the query's decision: all of its transactions have ended, and it will not come back."""
-        await self._write(None)
+        """Remove the query's decision: all of its transactions have ended, and it will not come back.
+
+        If somebody newer has opened the log, the decision is carried out once more (which changes nothing) and then
+        removed by them.
+        """
+        try:
+            await self._write(None)
+        except KafkaError as error:
+            if error.code not in _FENCED:
+                raise
 
     async def _write(self, value: bytes | None) -> None:
         import pyarrow as pa

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",  # a task costs 6 ms instead of 30
     "spark.sql.python.filterPushdown.enabled": "true",  # partition, offset and time filters narrow what is read
-    "spark.sql.execution.arrow.maxBytesPerBatch": "3900000",  # fits the cache, and four of a sink's own batches
+    "spark.sql.execution.arrow.maxBytesPerBatch": "7800000",  # eight of a sink's own batches
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",  # for one machine; a cluster wants more
     "spark.sql.streaming.metricsEnabled": "true",

@@ -113,7 +113,12 @@ def test_decisions(driver: Driver) -> None:
         with pytest.raises(KafkaError, match=r"PRODUCER_FENCED|INVALID_PRODUCER_EPOCH"):
             await older.decide(Decision("q", 0, ()))
         await newer.decide(Decision("q", 1, ()))
-        assert await DecisionLog(driver.cluster, "decisions", "q").open() == Decision("q", 1, ())
+        third = DecisionLog(driver.cluster, "decisions", "q")
+        assert await third.open() == Decision("q", 1, ())
+        await newer.forget()  # is not its to forget any more
+        await third.decide(Decision("q", 2, ()))
+        await third.forget()  # the same log, a second time
+        assert await DecisionLog(driver.cluster, "decisions", "q").open() is None
         assert await DecisionLog(driver.cluster, "decisions", "other").open() is None
 
     driver.run(scenario())
