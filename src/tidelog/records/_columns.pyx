@@ -70,32 +70,36 @@ cdef bint fill_part(Part* part, const uint8_t* available, Target* target) noexce
     """Append the part's records as far as they are `available` to the columns, and leave those in the part that are
     not; whether they were sound. Then the part is empty, or waits for more bytes; else it starts at the fault."""
     cdef const uint8_t* p = part.start
-    cdef const uint8_t* end = available
     cdef Fields f
     cdef int64_t timestamp, offset, row = target.rows, headers = 0
     cdef int32_t left = part.count
+    # Copies that no pointer leads to stay in registers, whatever is written to the columns.
+    cdef Part own = part[0]
     cdef Column keys = target.key, values = target.value
-    while left > 0 and read_fields(p, end, &f) == 0:
+    cdef int64_t* offsets = target.offset
+    cdef int64_t* timestamps = target.timestamp
+    cdef int64_t first = target.first, last = target.last
+    while left > 0 and read_fields(p, available, &f) == 0:
         p = f.stop
         left -= 1
-        offset = add_wrapping(part.base_offset, f.delta)
-        if offset < target.first or offset > target.last:
+        offset = add_wrapping(own.base_offset, f.delta)
+        if offset < first or offset > last:
             continue
-        if target.offset != NULL:
-            target.offset[row] = offset
-        if target.timestamp != NULL:
-            timestamp = add_wrapping(part.base_timestamp, f.timestamp)
-            if part.timestamp_type:
-                timestamp = part.fixed_timestamp
-            target.timestamp[row] = timestamp
+        if offsets != NULL:
+            offsets[row] = offset
+        if timestamps != NULL:
+            timestamp = add_wrapping(own.base_timestamp, f.timestamp)
+            if own.timestamp_type:
+                timestamp = own.fixed_timestamp
+            timestamps[row] = timestamp
             if timestamp == -1:
                 target.untimed += 1
-        put(&keys, f.key, f.key_length, part, row)
-        put(&values, f.value, f.value_length, part, row)
+        put(&keys, f.key, f.key_length, &own, row)
+        put(&values, f.value, f.value_length, &own, row)
         headers += f.header_count
         row += 1
     if target.timestamp_type != NULL:
-        memset(target.timestamp_type + target.rows, part.timestamp_type, row - target.rows)
+        memset(target.timestamp_type + target.rows, own.timestamp_type, row - target.rows)
     target.key = keys
     target.value = values
     target.rows = row

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidelog.records.arrow_module import require_pyarrow
-from tidelog.records.arrow_schema import schema
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from tidelog.records._columns import Addresses, ColumnAddresses, Sizes
 
 #: What the kernel may write after the last byte of a column.
@@ -18,14 +19,14 @@ _FIXED = {"offset": 8, "timestamp": 8, "timestamp_type": 1}
 
 
 class ColumnBuffers:
-    """The buffers of the columns named, with room for so many rows and bytes; `headers` is none of these.
+    """The buffers of a schema's columns, but for `headers`, with room for so many rows and bytes.
 
     Keys and values are views into `sources` if these are given. `value_data` is the buffer for the values' bytes if
     there is one already."""
 
     def __init__(
         self,
-        columns: Sequence[str],
+        schema: pyarrow.Schema,
         rows: int,
         size: int,
         *,
@@ -33,7 +34,8 @@ class ColumnBuffers:
         value_data: Any = None,
     ) -> None:
         self._pa = pa = require_pyarrow()
-        self._schema = schema(columns, view=sources is not None)
+        self._schema = schema
+        columns = schema.names
         self._fixed = {name: pa.allocate_buffer(rows * _FIXED[name]) for name in columns if name in _FIXED}
         self._binary: dict[str, _CopiedColumn | _ViewColumn] = {}
         for name in ("key", "value"):

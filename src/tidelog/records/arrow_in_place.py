@@ -51,12 +51,13 @@ def read_in_place(
     # The batches to come are taken to have records as large as the first one's, give or take a quarter.
     rows = max(first_rows, _FEW_ROWS, first_rows * size // first_size * 5 // 4)
     data = data_buffer(size)
-    buffers = ColumnBuffers(columns, rows, size, value_data=data)
+    table = schema(columns)
+    buffers = ColumnBuffers(table, rows, size, value_data=data)
     reader = InPlaceReader(wanted, data.address, size, rows, buffers.addresses)
     have = 0
     with memoryview(data) as signed, signed.cast("B") as view:
         while reader.take(have) and (more := read(have, view[have : min(have + step, size)])):
             have += more
     arrays = buffers.arrays(reader.sizes)
-    batch = pa.RecordBatch.from_arrays([arrays[name] for name in columns], schema=schema(columns))
+    batch = pa.RecordBatch.from_arrays([arrays[name] for name in columns], schema=table)
     return Piece(batch, reader.size, reader.next_offset)

@@ -54,8 +54,7 @@ def read_columns(reader: ColumnReader, columns: Sequence[str] = ALL_COLUMNS, *, 
     largest = max(map(len, reader.buffers), default=0) if view else reader.bytes_bound
     if largest > MAX_INT32:
         raise UsageError(f"{largest} bytes of records do not fit one Arrow batch: read them in parts")
-    plain = [name for name in columns if name != "headers"]
-    buffers = ColumnBuffers(plain, reader.rows_bound, reader.bytes_bound, sources=reader.buffers if view else None)
+    buffers = ColumnBuffers(wanted, reader.rows_bound, reader.bytes_bound, sources=reader.buffers if view else None)
     sizes = reader.fill(**buffers.addresses)
     arrays = buffers.arrays(sizes)
     if "headers" in columns:
