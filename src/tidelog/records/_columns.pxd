@@ -1,6 +1,6 @@
 """Columns while they are filled, for compiled callers; `_columns.pyx` explains them."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from tidelog.records._batches cimport Batch
 
@@ -43,6 +43,5 @@ cdef struct Target:
 
 cdef int set_part(Part* part, Batch* batch, const uint8_t* start, Py_ssize_t size) except -1
 cdef int set_target(Target* target, dict addresses, int64_t rows) except -1
-cdef int set_column(Column* column, addresses, int64_t rows) except -1
 cdef tuple target_sizes(Target* target)
 cdef bint fill_part(Part* part, const uint8_t* available, Target* target) noexcept nogil

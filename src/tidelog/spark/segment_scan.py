@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: task costs 10 ms by itself.
 TASK_BYTES = 256 << 20
 _SMALL_TASK_BYTES = 32 << 20
-#: What is read and decoded at once, and handed to Spark as one Arrow batch. Each costs some 0.3 ms by itself.
+#: What is handed to Spark as one Arrow batch. Each costs some 0.3 ms by itself.
 _CHUNK = 8 << 20
 _LOOKUPS = 5
 
