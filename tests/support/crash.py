@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.managed_logs import TP, all_records, batches_of, open_manager
-from tidelog.common.fs import File, LocalFileSystem, MappedFile
+from tidelog.common.fs import File, LocalFileSystem, MappedFile, Volume
 from tidelog.log.config import LogConfig
 from tidelog.log.manager import LogManager
 from tidelog.log.partition_log import PartitionLog
 from tidelog.testing.clock import ManualClock
-from tidelog.testing.fs import Crash, RecordingFileSystem, Survival
+from tidelog.testing.fs import Crash, PowerLoss, RecordingFileSystem, Survival
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Scenario:
 
 
 def crashes_of(
-    fs: RecordingFileSystem, survivals: tuple[Survival, ...], scratch: Path
+    fs: RecordingFileSystem, survivals: tuple[Survival | PowerLoss, ...], scratch: Path
 ) -> Iterator[tuple[Crash, str, Path]]:
     """Every (crash, description, directory with the remains)."""
     seen: set[tuple[object, ...]] = set()
@@ -103,8 +103,18 @@ class ScratchFileSystem(LocalFileSystem):
     def sync_dir(self, path: Path) -> None:
         """Not here."""
 
+    def volume(self, path: Path) -> Volume:
+        return _UnsyncedVolume(path, -1)
+
 
 class _Unsynced(File):
+    __slots__ = ()
+
+    def sync(self) -> None:
+        """Not here."""
+
+
+class _UnsyncedVolume(Volume):
     __slots__ = ()
 
     def sync(self) -> None:
@@ -121,7 +131,7 @@ class _UnsyncedMap(MappedFile):
 def check_all_crashes(
     scenario: Scenario,
     scratch: Path,
-    survivals: tuple[Survival, ...] = tuple(Survival),
+    survivals: tuple[Survival | PowerLoss, ...] = tuple(Survival),
     also: Callable[[LogManager, PartitionLog], None] = lambda manager, log: None,
 ) -> int:
     """Open the remains of every crash and check what was promised; return how many there were."""

@@ -5,7 +5,7 @@ from tidelog.testing import Broker      # or the pytest fixture `tidelog`
 broker.py           a real broker on a thread of its own
 pytest_plugin.py    the `tidelog` fixture
 clock.py            a clock that is moved by hand
-fs.py fs_hooks.py crash_disk.py     disks that record, fail, or forget what was not synced
+fs.py fs_hooks.py crash_disk.py survival.py     disks that record, fail, or forget what was not synced
 """
 
 from typing import TYPE_CHECKING, Any

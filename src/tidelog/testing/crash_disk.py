@@ -3,9 +3,10 @@
 Names and bytes become durable separately, as POSIX allows and file systems do:
 
 - a file's bytes (and its size) when the file is synced;
-- a name that was created, renamed or removed when its directory is synced.
+- a name that was created, renamed or removed when its directory is synced;
+- all of both when the file system is synced as a whole.
 
-`Survival` names the mixtures of lost and kept that a recovery must cope with. Time goes forward by `apply`; at any
+`survival.py` has the mixtures of lost and kept that a recovery must cope with. Time goes forward by `apply`; at any
 moment `materialise` writes what would survive into a real directory.
 """
 
@@ -14,25 +15,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 
+from tidelog.common.rng import Rng
 from tidelog.testing.fs_hooks import Operation
-
-
-class Survival(Enum):
-    """What is found after the crash, of what was not synced."""
-
-    #: Nothing: the strictest disk.
-    SYNCED = "only synced bytes and names"
-    #: Everything: the process was killed, the machine lives on.
-    ALL = "everything"
-    #: Names but no bytes: files exist, cut to what was synced.
-    NAMES = "all names, only synced bytes"
-    #: Names and sizes, but unsynced bytes read as zeros, as after delayed allocation.
-    ZEROS = "all names and sizes, unsynced bytes are zeros"
-    #: Everything but the second half of the write that was under way.
-    TORN = "everything, the last write is cut in half"
+from tidelog.testing.survival import PowerLoss, Survival
 
 
 @dataclass
@@ -43,7 +30,9 @@ class _FileNode:
     #: The last write's (position, size), for `TORN`.
     last_write: tuple[int, int] | None = None
 
-    def surviving(self, survival: Survival, torn: bool) -> bytes:
+    def surviving(self, survival: Survival | PowerLoss, torn: bool, rng: Rng | None) -> bytes:
+        if isinstance(survival, PowerLoss) and rng is not None:
+            return survival.bytes_of(self.data, self.synced, rng)
         if survival in (Survival.SYNCED, Survival.NAMES):
             return self.synced
         if survival is Survival.ZEROS:
@@ -54,11 +43,44 @@ class _FileNode:
             return bytes(self.data[: position + size // 2])
         return bytes(self.data)
 
+    def sync(self) -> None:
+        self.synced = bytes(self.data)
+
 
 @dataclass
 class _DirNode:
     entries: dict[str, _FileNode | _DirNode] = field(default_factory=dict)
     synced: dict[str, _FileNode | _DirNode] = field(default_factory=dict)
+    #: The changes since `synced`, oldest first: name → what it stands for from then on (None: nothing).
+    changes: list[dict[str, _FileNode | _DirNode | None]] = field(default_factory=list)
+
+    def change(self, names: dict[str, _FileNode | _DirNode | None]) -> None:
+        """Change names in one step."""
+        _rename(self.entries, names)
+        self.changes.append(names)
+
+    def sync(self) -> None:
+        self.synced = dict(self.entries)
+        self.changes.clear()
+
+    def surviving(self, survival: Survival | PowerLoss, rng: Rng | None) -> dict[str, _FileNode | _DirNode]:
+        if survival is Survival.SYNCED:
+            return self.synced
+        if rng is None:
+            return self.entries
+        found = dict(self.synced)
+        for names in self.changes:
+            if rng.random() < 0.5:
+                _rename(found, names)
+        return found
+
+
+def _rename(entries: dict[str, _FileNode | _DirNode], names: dict[str, _FileNode | _DirNode | None]) -> None:
+    for name, node in names.items():
+        if node is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = node
 
 
 class CrashDisk:
@@ -68,6 +90,7 @@ class CrashDisk:
         self.root = root
         self._tree = _DirNode()
         self._last_written: _FileNode | None = None
+        self._applied = 0
 
     def load(self) -> None:
         """Take what lies below `root` now as durable."""
@@ -75,14 +98,18 @@ class CrashDisk:
 
     def apply(self, operation: Operation) -> None:
         """Let one operation happen. Operations outside `root` are not ours."""
+        self._applied += 1
+        if operation.kind == "sync_fs":  # wherever in the file system it was asked for
+            _sync_all(self._tree)
         if not operation.path.is_relative_to(self.root):
             return
         self._last_written = None
         getattr(self, f"_{operation.kind}", self._ignore)(operation)
 
-    def materialise(self, survival: Survival, target: Path) -> None:
+    def materialise(self, survival: Survival | PowerLoss, target: Path) -> None:
         """Write what survives a crash at this moment below `target`, which must not exist yet."""
-        self._write_tree(self._tree, survival, target)
+        rng = survival.rng(self._applied) if isinstance(survival, PowerLoss) else None
+        self._write_tree(self._tree, survival, target, rng)
 
     # --- operations ---------------------------------------------------------------------------------------------
 
@@ -90,7 +117,7 @@ class CrashDisk:
         """open and read change nothing."""
 
     def _create(self, operation: Operation) -> None:
-        self._parent(operation.path).entries[operation.path.name] = _FileNode()
+        self._parent(operation.path).change({operation.path.name: _FileNode()})
 
     def _write(self, operation: Operation) -> None:
         node = self._file(operation.path)
@@ -108,8 +135,7 @@ class CrashDisk:
         node.data.extend(bytes(size - len(node.data)))
 
     def _sync(self, operation: Operation) -> None:
-        node = self._file(operation.path)
-        node.synced = bytes(node.data)
+        self._file(operation.path).sync()
 
     def _set_mtime(self, operation: Operation) -> None:
         node = self._node(operation.path)
@@ -119,11 +145,16 @@ class CrashDisk:
     def _rename(self, operation: Operation) -> None:
         if operation.target is None:
             raise ValueError("a rename has a target")
-        node = self._parent(operation.path).entries.pop(operation.path.name)
-        self._parent(operation.target).entries[operation.target.name] = node
+        source, target = self._parent(operation.path), self._parent(operation.target)
+        node = source.entries[operation.path.name]
+        if source is target:
+            source.change({operation.path.name: None, operation.target.name: node})
+        else:
+            source.change({operation.path.name: None})
+            target.change({operation.target.name: node})
 
     def _unlink(self, operation: Operation) -> None:
-        del self._parent(operation.path).entries[operation.path.name]
+        self._parent(operation.path).change({operation.path.name: None})
 
     def _rmdir(self, operation: Operation) -> None:
         self._unlink(operation)
@@ -131,7 +162,9 @@ class CrashDisk:
     def _mkdir(self, operation: Operation) -> None:
         node = self._tree
         for name in operation.path.relative_to(self.root).parts:
-            child = node.entries.setdefault(name, _DirNode())
+            if name not in node.entries:
+                node.change({name: _DirNode()})
+            child = node.entries[name]
             if not isinstance(child, _DirNode):
                 raise ValueError(f"{operation.path} passes through a file")
             node = child
@@ -139,7 +172,7 @@ class CrashDisk:
     def _sync_dir(self, operation: Operation) -> None:
         node = self._node(operation.path)
         if isinstance(node, _DirNode):
-            node.synced = dict(node.entries)
+            node.sync()
 
     # --- the tree -----------------------------------------------------------------------------------------------
 
@@ -163,16 +196,24 @@ class CrashDisk:
             raise ValueError(f"{path} is a directory")
         return node
 
-    def _write_tree(self, node: _DirNode, survival: Survival, target: Path) -> None:
+    def _write_tree(self, node: _DirNode, survival: Survival | PowerLoss, target: Path, rng: Rng | None) -> None:
         target.mkdir(parents=True)
-        entries = node.synced if survival is Survival.SYNCED else node.entries
-        for name, child in entries.items():
+        for name, child in sorted(node.surviving(survival, rng).items()):
             if isinstance(child, _DirNode):
-                self._write_tree(child, survival, target / name)
+                self._write_tree(child, survival, target / name, rng)
                 continue
-            (target / name).write_bytes(child.surviving(survival, child is self._last_written))
+            (target / name).write_bytes(child.surviving(survival, child is self._last_written, rng))
             if child.mtime_ms is not None:
                 _set_mtime(target / name, child.mtime_ms)
+
+
+def _sync_all(node: _DirNode) -> None:
+    node.sync()
+    for child in node.entries.values():
+        if isinstance(child, _DirNode):
+            _sync_all(child)
+        else:
+            child.sync()
 
 
 def _load(path: Path) -> _DirNode:

@@ -4,6 +4,7 @@ fs = RecordingFileSystem(root)
 ...                                   # run the code under test on root, with this file system
 for crash in fs.crashes():            # at every single operation ...
     crash.materialise(Survival.SYNCED, elsewhere)   # ... what a machine finds when its power fails there
+    crash.materialise(PowerLoss(seed), elsewhere)   # ... and one of the many mixtures of lost and kept
     ...                               # open it again: it must start, and lose nothing that was synced
 
 disk = FailingFileSystem()
@@ -23,10 +24,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from tidelog.common.fs import FileSystem
-from tidelog.testing.crash_disk import CrashDisk, CrashPoint, Survival, crashes
+from tidelog.testing.crash_disk import CrashDisk, CrashPoint, crashes
 from tidelog.testing.fs_hooks import HookedFileSystem, Operation, ShortWriteError
+from tidelog.testing.survival import PowerLoss, Survival
 
-__all__ = ["Crash", "CrashDisk", "FailingFileSystem", "Operation", "RecordingFileSystem", "Survival"]
+__all__ = ["Crash", "CrashDisk", "FailingFileSystem", "Operation", "PowerLoss", "RecordingFileSystem", "Survival"]
 
 _UNRECORDED = frozenset({"open", "read"})
 
@@ -39,7 +41,7 @@ class Crash:
     mark: object
     _disk: CrashDisk
 
-    def materialise(self, survival: Survival, target: Path) -> None:
+    def materialise(self, survival: Survival | PowerLoss, target: Path) -> None:
         self._disk.materialise(survival, target)
 
     def __str__(self) -> str:

@@ -8,7 +8,8 @@ and calls two methods that a subclass overrides:
 - `after(operation)` sees what did happen.
 
 Maps are held in plain memory here, not in the page cache: a real map would change its file behind the double's back.
-Their bytes reach the file when the map is synced, resized or closed, and whenever `flush_maps` is called.
+Their changed pages reach the file, each by a write of its own, when the map is synced, resized or closed, when the
+whole file system is synced, and whenever `flush_maps` is called.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tidelog.common.fs import Buffer, File, FileLock, FileStat, FileSystem, LocalFileSystem, MappedFile
+from tidelog.common.fs import Buffer, File, FileLock, FileStat, FileSystem, LocalFileSystem, MappedFile, Volume
 from tidelog.common.named_tuple import NamedTuple
 
 T = TypeVar("T")
+
+PAGE = 4096
 
 
 class Operation(NamedTuple):
@@ -101,10 +104,14 @@ class HookedMap(MappedFile):
         self.data = bytearray(self.written_back)
 
     def write_back(self) -> None:
-        """Bring changed bytes into the file, as the kernel may do at any time."""
-        if self._writable and not self._released and bytes(self.data) != self.written_back:
-            self.written_back = bytes(self.data)
-            self._file.write_at(0, [self.written_back])
+        """Bring changed pages into the file, as the kernel may do at any time."""
+        if not self._writable or self._released or bytes(self.data) == self.written_back:
+            return
+        before, self.written_back = self.written_back, bytes(self.data)
+        for start in range(0, len(self.data), PAGE):
+            page = self.written_back[start : start + PAGE]
+            if page != before[start : start + PAGE]:
+                self._file.write_at(start, [page])
 
     def resize(self, size: int) -> None:
         self.write_back()
@@ -125,6 +132,24 @@ class HookedMap(MappedFile):
         self._fs.maps.remove(self)
         self._file.close()
         self.data = bytearray()
+
+
+class HookedVolume(Volume):
+    """A file system as a whole; syncing it is one operation, `sync_fs`."""
+
+    __slots__ = ("_fs", "_inner")
+
+    def __init__(self, fs: HookedFileSystem, inner: Volume) -> None:
+        super().__init__(inner.path, -1)
+        self._fs = fs
+        self._inner = inner
+
+    def sync(self) -> None:
+        self._fs.flush_maps()
+        self._fs.run(Operation("sync_fs", self.path), self._inner.sync)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class HookedFileSystem:
@@ -214,6 +239,10 @@ class HookedFileSystem:
 
     def sync_dir(self, path: Path) -> None:
         self.run(Operation("sync_dir", path), lambda: self.inner.sync_dir(path))
+
+    def volume(self, path: Path) -> Volume | None:
+        inner = self.inner.volume(path)
+        return None if inner is None else HookedVolume(self, inner)
 
     def disk_usage(self, path: Path) -> tuple[int, int]:
         return self.inner.disk_usage(path)

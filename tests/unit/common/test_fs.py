@@ -98,3 +98,13 @@ def test_names_and_times(tmp_path: Path) -> None:
     LOCAL_FS.rmdir(tmp_path / "d" / "e")
     assert not LOCAL_FS.exists(tmp_path / "d" / "e")
     assert LOCAL_FS.disk_usage(tmp_path)[0] > 0
+
+
+def test_a_volume_syncs_what_lies_in_it(tmp_path: Path) -> None:
+    volume = LOCAL_FS.volume(tmp_path)
+    if volume is None:
+        pytest.skip("this platform syncs file by file")
+    volume.sync()
+    volume.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        volume.sync()

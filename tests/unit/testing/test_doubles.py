@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tidelog.testing.clock import ManualClock
-from tidelog.testing.fs import FailingFileSystem, RecordingFileSystem, Survival
+from tidelog.testing.fs import FailingFileSystem, PowerLoss, RecordingFileSystem, Survival
 
 
 def tree(path: Path) -> dict[str, bytes]:
     return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
 
 
-def states(fs: RecordingFileSystem, survival: Survival, tmp: Path) -> list[dict[str, bytes]]:
+def states(fs: RecordingFileSystem, survival: Survival | PowerLoss, tmp: Path) -> list[dict[str, bytes]]:
     found = []
     for crash in fs.crashes():
         target = tmp / f"crash-{survival.name}-{crash.point.index}"
@@ -87,6 +87,74 @@ def test_maps_are_journalled_by_their_changes(root: Path, tmp_path: Path) -> Non
     assert (root / "a.index").read_bytes() == b"abcd"
     last = states(fs, Survival.ALL, tmp_path)[-1]
     assert last == {"a.index": b"abcd"}
+
+
+def outcomes(fs: RecordingFileSystem, tmp: Path, *, page: int = 4096, seeds: int = 60) -> list[dict[str, bytes]]:
+    """What is found after the last operation, by many seeds."""
+    return [states(fs, PowerLoss(seed, page), tmp / str(seed))[-1] for seed in range(seeds)]
+
+
+def test_a_power_loss_keeps_or_loses_each_page_of_a_map(root: Path, tmp_path: Path) -> None:
+    fs = RecordingFileSystem(root)
+    mapped = fs.map(root / "a.index", size=3 * 4096)
+    mapped.data[:] = b"o" * len(mapped.data)
+    mapped.sync()
+    fs.sync_dir(root)
+    mapped.data[0:4] = mapped.data[4096:4100] = b"nnnn"
+    fs.mark("written")
+    found = {state["a.index"] for state in outcomes(fs, tmp_path)}
+    pages = {tuple(data[at : at + 4] for at in (0, 4096, 8192)) for data in found}
+    assert pages == {(a, b, b"oooo") for a in (b"oooo", b"nnnn") for b in (b"oooo", b"nnnn")}
+    mapped.close()
+
+
+def test_a_power_loss_keeps_or_loses_length_and_bytes_by_themselves(root: Path, tmp_path: Path) -> None:
+    fs = RecordingFileSystem(root)
+    write_one_file(fs, root)
+    found = {state["a.log"] for state in outcomes(fs, tmp_path, page=2)}
+    ends = {data[8:] for data in found}
+    assert {data[:8] for data in found} == {b"12345678"}
+    assert ends == {b"", b"abcd", b"ab\0\0", b"\0\0cd", bytes(4)}
+
+
+def test_a_power_loss_keeps_or_loses_each_name_but_never_half_a_rename(root: Path, tmp_path: Path) -> None:
+    for name in ("gone", "old"):
+        (root / name).write_bytes(name.encode())
+    fs = RecordingFileSystem(root)
+    fs.unlink(root / "gone")
+    fs.rename(root / "old", root / "new")
+    fs.open(root / "made", create=True).close()
+    found = [frozenset(state) for state in outcomes(fs, tmp_path)]
+    assert len(set(found)) == 8
+    assert all(len(names & {"old", "new"}) == 1 for names in found)
+
+
+def test_syncing_the_file_system_makes_everything_durable(root: Path, tmp_path: Path) -> None:
+    fs = RecordingFileSystem(root)
+    fs.mkdir(root / "t-0")
+    file = fs.open(root / "t-0" / "a.log", create=True)
+    file.write_at(0, [b"1234"])
+    mapped = fs.map(root / "t-0" / "a.index", size=4)
+    mapped.data[:] = b"abcd"
+    volume = fs.volume(root)
+    assert volume is not None
+    volume.sync()
+    for survival in (*Survival, PowerLoss(1), PowerLoss(2)):
+        assert states(fs, survival, tmp_path)[-1] == {"t-0/a.log": b"1234", "t-0/a.index": b"abcd"}
+    volume.close()
+    mapped.close()
+    file.close()
+
+
+def test_a_file_system_that_cannot_be_synced(tmp_path: Path) -> None:
+    fs = FailingFileSystem()
+    volume = fs.volume(tmp_path)
+    assert volume is not None
+    fs.fail("sync_fs", code=errno.EIO, times=1)
+    with pytest.raises(OSError, match="Input/output"):
+        volume.sync()
+    volume.sync()
+    volume.close()
 
 
 def test_marks_say_what_was_promised_before_the_crash(root: Path) -> None:
