@@ -15,6 +15,7 @@ Rules that callers rely on:
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import mmap
 import os
@@ -103,6 +104,10 @@ class File:
     def truncate(self, size: int) -> None:
         os.ftruncate(self._fd, size)
 
+    def reserve(self, position: int, size: int) -> None:
+        """Make the disk keep room for these bytes, which were never written to."""
+        _reserve(self._fd, position, size)
+
     def sync(self) -> None:
         """Make the file's bytes and size durable."""
         os.fsync(self._fd)
@@ -113,10 +118,24 @@ class File:
             os.close(fd)
 
 
+def _reserve(fd: int, position: int, size: int) -> None:
+    try:
+        os.posix_fallocate(fd, position, size)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+            raise
+        # A file system without this call: zeros that are written take room as well.
+        written = 0
+        while written < size:
+            written += os.pwrite(fd, bytes(size - written), position + written)
+
+
 class MappedFile:
     """A file mapped into memory, writable or not: what the offset and time indexes live in.
 
-    `data` changes identity on `resize`; never keep slices of it across one.
+    `data` changes identity on `resize` and `seal`; never keep slices of it across one. Before a byte of a sparse file
+    is written, its page must be had: `reserve` it. On a full disk that fails as any write does; touching a page that
+    cannot be had would end the process instead (SIGBUS).
     """
 
     __slots__ = ("_fd", "_writable", "data", "path", "size")
@@ -139,10 +158,19 @@ class MappedFile:
 
     def resize(self, size: int) -> None:
         """Cut or grow the file (new bytes are zero) and map it anew."""
-        self._unmap()
         os.ftruncate(self._fd, size)
+        self._unmap()
         self.size = size
         self.data = self._map()
+
+    def seal(self, size: int) -> None:
+        """Cut the file to `size` and map it anew without permission to write."""
+        self._writable = False
+        self.resize(size)
+
+    def reserve(self, position: int, size: int) -> None:
+        """Make the disk keep room for these bytes, which were never written to."""
+        _reserve(self._fd, position, size)
 
     def sync(self) -> None:
         # Linux writes a shared map's pages with the file's own; mmap.flush would hold the interpreter lock for it.

@@ -15,6 +15,8 @@ cdef class SparseIndex(Handle):
     cdef object window           # a memoryview of the map: its buffer is what `data` points to
     cdef uint8_t* data
     cdef int64_t length          # of the map
+    cdef int64_t reserved        # bytes of it that the disk has room for: entries may be written below this
+    cdef bint writing            # the segment is written to: the file has its full size, the map may be written
     cdef int32_t width           # of an entry
     cdef int32_t warm            # entries of the warm section
     cdef int64_t count           # entries in use; -1 while not known (never opened)
@@ -24,6 +26,8 @@ cdef class SparseIndex(Handle):
     cdef int known(self) except -1
     cdef int ready(self) except -1
     cdef int room(self) except -1
+    cdef int make_room(self, int64_t needed) except -1
+    cdef int change(self, int64_t size, bint writing) except -1
     cdef int64_t max_entries(self) noexcept
     cdef int64_t key_at(self, int64_t slot) noexcept
     cdef int64_t offset_at(self, int64_t slot) noexcept

@@ -8,6 +8,11 @@ Both are arrays of big-endian entries in rising order, without header or checksu
 to is kept at its full size (sparse on disk), so that the map need not grow; it is cut to what is used when the segment
 ends. A file found on disk counts as full to its length. The active segment's grows back with its first new entry.
 
+A sparse file has no room on disk for what was never written, and a map that is written to where the disk has none left
+ends the process. So entries are only written below `reserved`, which is moved on a few pages at a time by asking the
+disk for room (`MappedFile.reserve`): that fails as any write does. A file that is not written to (a closed segment's, or
+one found on disk until its first new entry) is mapped without permission to write.
+
 A look-up is a binary search for the largest entry that is not above the target. Nearly all look-ups (followers,
 consumers near the end) go to the last pages, so those are searched first: a plain binary search would touch pages all
 over the file that the page cache may have dropped ("warm section", 8192 bytes of entries).
@@ -29,6 +34,9 @@ cdef enum:
     WARM_BYTES = 8192
     OFFSET_ENTRY = 8
     TIME_ENTRY = 12
+    # How much is reserved at once: a page at first, for there are many small partitions, then as much as there is.
+    LEAST_ROOM = 4096
+    MOST_ROOM = 65536
 
 cdef extern from "../records/_wire.h":
     int32_t load_i32(const uint8_t* p) nogil
@@ -79,6 +87,7 @@ cdef class SparseIndex(Handle):
         if not fresh:
             self.home.fs.unlink(path, missing_ok=True)
         self.mapped = self.home.fs.map(path, size=self.max_size)
+        self.writing = True
         self.ensure_open()
 
     def _open(self):
@@ -91,7 +100,7 @@ cdef class SparseIndex(Handle):
             self.attach(mapped)
 
     def _map(self):
-        return self.home.fs.map(self.path)
+        return self.home.fs.map(self.path, write=self.writing)
 
     def _close(self):
         self.detach()
@@ -104,8 +113,9 @@ cdef class SparseIndex(Handle):
         self.data = <uint8_t*>PyMemoryView_GET_BUFFER(self.window).buf
         self.length = PyMemoryView_GET_BUFFER(self.window).len
         self.mapped = mapped
-        if self.count < 0:
+        if self.count < 0 or self.count * self.width > self.length:
             self.count = self.length // self.width
+        self.reserved = self.count * self.width if self.writing else 0
         return 0
 
     cdef int detach(self) except -1:
@@ -131,38 +141,63 @@ cdef class SparseIndex(Handle):
         return 0
 
     cdef int room(self) except -1:
-        """There is room in the map for one entry more; false when the index has its full size already."""
+        """There is room for one entry more, in the map and on disk; false when the index has its full size already."""
         self.ready()
-        if (self.count + 1) * self.width <= self.length:
+        if (self.count + 1) * self.width <= self.reserved:
             return 1
-        if self.length >= self.max_size:
+        return self.make_room((self.count + 1) * self.width)
+
+    cdef int make_room(self, int64_t needed) except -1:
+        cdef int64_t end
+        if needed > self.max_size:
             return 0
-        self.resize(self.max_size)
+        if not self.writing or self.length < self.max_size:
+            self.change(self.max_size, True)
+        end = max(self.reserved + min(max(self.reserved, LEAST_ROOM), MOST_ROOM), needed)
+        end = min((end + LEAST_ROOM - 1) // LEAST_ROOM * LEAST_ROOM, self.length)
+        self.pins += 1  # asking the disk calls Python
+        try:
+            self.mapped.reserve(self.reserved, end - self.reserved)
+        finally:
+            self.pins -= 1
+        self.reserved = end
         self.ready()
-        return (self.count + 1) * self.width <= self.length
+        return 1
 
     def resize(self, int64_t size):
-        """Cut or grow the file to `size` bytes (rounded down to whole entries)."""
+        """Cut or grow the file to `size` bytes (rounded down to whole entries), to be written to."""
         size -= size % self.width
         self.ready()
-        if size == self.length:
-            return
+        if size != self.length or not self.writing:
+            self.change(size, True)
+
+    def trim(self):
+        """Cut the file to the entries in use; it is only read from now on."""
+        self.known()
+        self.ready()
+        if self.count * self.width != self.length or self.writing:
+            self.change(self.count * self.width, False)
+
+    cdef int change(self, int64_t size, bint writing) except -1:
+        """Give the file another size and map it anew, for writing or for reading alone."""
         self.pins += 1  # mapping anew calls Python
         try:
             mapped = self.mapped
             self.detach()
             try:
-                mapped.resize(size)
+                if not self.writing:  # it was opened to be read
+                    mapped.close()
+                    mapped = self.home.fs.map(self.path, size=size)
+                self.writing = writing
+                if not writing:
+                    mapped.seal(size)
+                elif mapped.size != size:
+                    mapped.resize(size)
             finally:
                 self.attach(mapped)
-            self.count = min(self.count, self.length // self.width)
         finally:
             self.pins -= 1
-
-    def trim(self):
-        """Cut the file to the entries in use."""
-        self.known()
-        self.resize(self.count * self.width)
+        return 0
 
     def finish(self):
         """Cut to size and let go of the file. An index that was never opened is as it should be."""
@@ -339,7 +374,7 @@ cdef class TimeIndex(SparseIndex):
 
     def _map(self):
         try:
-            return self.home.fs.map(self.path)
+            return SparseIndex._map(self)
         except FileNotFoundError:  # directories of brokers before 0.10.1 have none
             return self.home.fs.map(self.path, size=0)
 

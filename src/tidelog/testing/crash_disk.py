@@ -128,6 +128,9 @@ class CrashDisk:
         node.last_write = (operation.position, len(operation.data))
         self._last_written = node
 
+    def _write_back(self, operation: Operation) -> None:
+        self._write(operation)
+
     def _truncate(self, operation: Operation) -> None:
         node = self._file(operation.path)
         size = operation.position

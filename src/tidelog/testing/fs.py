@@ -30,7 +30,7 @@ from tidelog.testing.survival import PowerLoss, Survival
 
 __all__ = ["Crash", "CrashDisk", "FailingFileSystem", "Operation", "PowerLoss", "RecordingFileSystem", "Survival"]
 
-_UNRECORDED = frozenset({"open", "read"})
+_UNRECORDED = frozenset({"open", "read", "reserve"})
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,10 @@ class RecordingFileSystem(HookedFileSystem):
             return
         with self._lock:
             self.journal.append(operation)
-            if operation.kind != "write":  # what the maps hold may reach the disk at any time; write-backs recurse
+            if operation.kind not in (
+                "write",
+                "write_back",
+            ):  # what the maps hold may reach the disk at any time; write-backs recurse
                 self.flush_maps()
 
     def mark(self, value: object) -> None:
@@ -109,7 +112,7 @@ class _Fault:
 
 
 class FailingFileSystem(HookedFileSystem):
-    """A disk that breaks when told to. `capacity` bounds the bytes written; then every write is ENOSPC."""
+    """A disk that breaks when told to. `capacity` bounds the bytes written and reserved; then every write is ENOSPC."""
 
     def __init__(self, inner: FileSystem | None = None, *, capacity: int | None = None) -> None:
         super().__init__(inner)
@@ -136,7 +139,9 @@ class FailingFileSystem(HookedFileSystem):
             fits = max(0, self.capacity - self.written)
             if len(operation.data) > fits:
                 raise ShortWriteError(errno.ENOSPC, os.strerror(errno.ENOSPC), fits)
+        if operation.kind == "reserve" and self.capacity is not None and self.written + operation.size > self.capacity:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(operation.path))
 
     def after(self, operation: Operation) -> None:
-        if operation.kind == "write":
-            self.written += len(operation.data)
+        if operation.kind in ("write", "reserve"):
+            self.written += len(operation.data) + operation.size

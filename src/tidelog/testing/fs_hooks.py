@@ -14,7 +14,7 @@ whole file system is synced, and whenever `flush_maps` is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,6 +34,8 @@ class Operation(NamedTuple):
     target: Path | None = None
     position: int = 0
     data: bytes = b""
+    #: Of what is reserved.
+    size: int = 0
 
 
 class HookedFile(File):
@@ -64,6 +66,22 @@ class HookedFile(File):
     def truncate(self, size: int) -> None:
         self._fs.run(Operation("truncate", self.path, position=size), lambda: self._inner.truncate(size))
 
+    def reserve(self, position: int, size: int) -> None:
+        operation = Operation("reserve", self.path, position=position, size=size)
+        self._fs.run(operation, lambda: self._inner.reserve(position, size))
+
+    def write_back(self, position: int, data: bytes) -> None:
+        """A page of a map reaches the file: no write that anybody asked for, and it takes no room."""
+        inner = self._inner
+
+        def act() -> None:
+            if isinstance(inner, HookedFile):
+                inner.write_back(position, data)
+            else:
+                inner.write_at(position, [data])
+
+        self._fs.run(Operation("write_back", self.path, position=position, data=data), act)
+
     def sync(self) -> None:
         self._fs.run(Operation("sync", self.path), self._inner.sync)
 
@@ -88,12 +106,20 @@ class ShortWriteError(OSError):
         self.fits = fits
 
 
+class BusError(Exception):
+    """A page of a map was touched that may not be had: on a real disk, when it is full, the process ends (SIGBUS)."""
+
+
 class HookedMap(MappedFile):
-    """A map in plain memory. `written_back` is what the file holds of it."""
+    """A map in plain memory. `written_back` is what the file holds of it.
 
-    __slots__ = ("_file", "_fs", "_released", "written_back")
+    A page can be had when the file held bytes there, or room for it was reserved; the first write to any other is a
+    `BusError` when it is written back, whether or not the disk is full at that time.
+    """
 
-    def __init__(self, fs: HookedFileSystem, file: File, size: int, writable: bool) -> None:
+    __slots__ = ("_file", "_fs", "_had", "_released", "written_back")
+
+    def __init__(self, fs: HookedFileSystem, file: HookedFile, size: int, writable: bool) -> None:
         self.path = file.path
         self.size = size
         self._fs = fs
@@ -102,16 +128,20 @@ class HookedMap(MappedFile):
         self._released = False
         self.written_back = file.read_at(0, size)
         self.data = bytearray(self.written_back)
+        self._had = {start for start, page in _pages(self.written_back) if any(page)}
 
     def write_back(self) -> None:
         """Bring changed pages into the file, as the kernel may do at any time."""
-        if not self._writable or self._released or bytes(self.data) == self.written_back:
+        if self._released or bytes(self.data) == self.written_back:
             return
+        if not self._writable:
+            raise BusError(f"{self.path}: written to, though it is mapped to be read")
         before, self.written_back = self.written_back, bytes(self.data)
-        for start in range(0, len(self.data), PAGE):
-            page = self.written_back[start : start + PAGE]
+        for start, page in _pages(self.written_back):
             if page != before[start : start + PAGE]:
-                self._file.write_at(start, [page])
+                if start not in self._had:
+                    raise BusError(f"{self.path}: the page at {start} was touched before there was room for it")
+                self._file.write_back(start, page)
 
     def resize(self, size: int) -> None:
         self.write_back()
@@ -119,6 +149,15 @@ class HookedMap(MappedFile):
         self.size = size
         self.written_back = self._file.read_at(0, size)
         self.data = bytearray(self.written_back)
+        self._had = {start for start in self._had if start < size}
+
+    def seal(self, size: int) -> None:
+        self.resize(size)
+        self._writable = False
+
+    def reserve(self, position: int, size: int) -> None:
+        self._file.reserve(position, size)
+        self._had.update(range(position - position % PAGE, position + size, PAGE))
 
     def sync(self) -> None:
         self.write_back()
@@ -132,6 +171,11 @@ class HookedMap(MappedFile):
         self._fs.maps.remove(self)
         self._file.close()
         self.data = bytearray()
+
+
+def _pages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    for start in range(0, len(data), PAGE):
+        yield start, data[start : start + PAGE]
 
 
 class HookedVolume(Volume):
@@ -175,7 +219,7 @@ class HookedFileSystem:
         for mapped in list(self.maps):
             mapped.write_back()
 
-    def open(self, path: Path, *, create: bool = False, write: bool = True) -> File:
+    def open(self, path: Path, *, create: bool = False, write: bool = True) -> HookedFile:
         kind = "create" if create and not self.inner.exists(path) else "open"
         return HookedFile(
             self, self.run(Operation(kind, path), lambda: self.inner.open(path, create=create, write=write))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import time
@@ -30,8 +31,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(where)], check=True)
 
 
-def fill_until_it_fails(address: str, topic: str) -> dict[int, int]:
-    """Produce until the broker refuses; returns what was acknowledged (number → offset)."""
+def fill_until_it_fails(address: str, topic: str, size: int) -> dict[int, int]:
+    """Produce records of `size` bytes until the broker refuses; returns what was acknowledged (number → offset)."""
     acknowledged: dict[int, int] = {}
     failures: list[str] = []
 
@@ -41,19 +42,22 @@ def fill_until_it_fails(address: str, topic: str) -> dict[int, int]:
         else:
             failures.append(str(error))
 
-    producer = Producer({"bootstrap.servers": address, **CONFIG})
-    for number in range(100_000):
-        if failures:
-            break
-        producer.produce(
-            topic,
-            value=b"%d" % number + bytes(100_000),
-            partition=0,
-            on_delivery=lambda e, m, n=number: delivered(e, m, n),
-        )
-        producer.poll(0.01)
+    # A batch per record; few under way, so that the first failure ends it soon.
+    settings = {"batch.num.messages": 1, "queue.buffering.max.messages": 64}
+    producer = Producer({"bootstrap.servers": address, **CONFIG, "delivery.timeout.ms": 10_000, **settings})
+    number = 0
+    while not failures:
+        try:
+            producer.produce(
+                topic,
+                value=(b"%d" % number).ljust(size, b"\0"),
+                partition=0,
+                on_delivery=lambda e, m, n=number: delivered(e, m, n),
+            )
+            number += 1
+        except BufferError:
+            producer.poll(0.1)
     producer.flush(60)
-    assert failures, "the disk never got full"
     return acknowledged
 
 
@@ -72,29 +76,75 @@ def values(address: str, topic: str, count: int) -> dict[int, int]:
         consumer.close()
 
 
-def test_full_directory_goes_offline_alone(small_disk: Path, tmp_path: Path) -> None:
-    server = TidelogServer(tmp_path / "broker")
-    roomy, small = tmp_path / "roomy", small_disk / "log"
-    server.properties |= {"log.dirs": f"{roomy},{small}"}
-    server.arguments = []
-    command = server.command
-    server.command = lambda: [part for part in command() if part not in ("--data-dir", str(server.data))]  # type: ignore[method-assign] # log.dirs instead
-    with server:
-        admin = AdminClient({"bootstrap.servers": server.address, "log_level": 0})
+class TwoDisks(TidelogServer):
+    """A broker with a roomy and a small disk; the roomy one comes first and holds the store."""
+
+    def __init__(self, home: Path, small: Path) -> None:
+        super().__init__(home)
+        self.roomy, self.small = home / "roomy", small / "log"
+        self.properties |= {"log.dirs": f"{self.roomy},{self.small}", "log.index.interval.bytes": "0"}
+
+    def command(self) -> list[str]:
+        return [part for part in super().command() if part not in ("--data-dir", str(self.data))]
+
+    def topics(self) -> tuple[str, str]:
+        """A topic on each disk: (on the small one, on the roomy one)."""
+        admin = AdminClient({"bootstrap.servers": self.address, "log_level": 0})
         for name in ("one", "two"):
             admin.create_topics([NewTopic(name, 1, 1)])[name].result(60)
-        on_small = next(name for name in ("one", "two") if (small / f"{name}-0").is_dir())
-        other = "two" if on_small == "one" else "one"
-        acknowledged = fill_until_it_fails(server.address, on_small)
+        return ("one", "two") if (self.small / "one-0").is_dir() else ("two", "one")
+
+
+def produces(address: str, topic: str) -> bool:
+    producer = Producer({"bootstrap.servers": address, **CONFIG})
+    outcome: list[object] = []
+    producer.produce(topic, value=b"1", partition=0, on_delivery=lambda error, _: outcome.append(error))
+    producer.flush(60)
+    return outcome == [None]
+
+
+@pytest.mark.parametrize("size", [100_000, 10])
+def test_full_directory_goes_offline_alone(small_disk: Path, tmp_path: Path, size: int) -> None:
+    """Large records meet the full disk in a write; for small ones, with an index entry each, pages of the maps run
+    out as often."""
+    with TwoDisks(tmp_path / "broker", small_disk) as server:
+        on_small, other = server.topics()
+        assert produces(server.address, on_small)
+        if size < 1000:
+            fill_up(small_disk / "ballast", spare=1 << 20)
+        acknowledged = fill_until_it_fails(server.address, on_small, size)
         assert len(acknowledged) > 50
+        assert server.process is not None
+        assert server.process.poll() is None, "ended by a signal"
         assert "No space left" in server.log
-        producer = Producer({"bootstrap.servers": server.address, **CONFIG})
-        outcome: list[object] = []
-        producer.produce(other, value=b"1", partition=0, on_delivery=lambda error, _: outcome.append(error))
-        producer.flush(60)
-        assert outcome == [None], "the other directory must serve on"
+        assert produces(server.address, other), "the other directory must serve on"
         server.kill()
-        subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+        subprocess.run(["mount", "-o", "remount,size=96m", str(small_disk)], check=True)
         server.start()
         found = values(server.address, on_small, len(acknowledged))
         assert {number: found.get(number) for number in acknowledged} == acknowledged
+
+
+def test_a_disk_that_fills_up_behind_the_brokers_back(small_disk: Path, tmp_path: Path) -> None:
+    """Somebody else takes the last page; the next entry of an index then has none. The process must live."""
+    with TwoDisks(tmp_path / "broker", small_disk) as server:
+        on_small, other = server.topics()
+        assert produces(server.address, on_small)
+        fill_up(small_disk / "ballast")
+        acknowledged = fill_until_it_fails(server.address, on_small, 10)
+        assert produces(server.address, other)
+        assert server.process is not None
+        assert server.process.poll() is None, "ended by a signal"
+        server.kill()
+        (small_disk / "ballast").unlink()
+        server.start()
+        assert produces(server.address, on_small)
+        assert len(values(server.address, on_small, len(acknowledged))) >= len(acknowledged)
+
+
+def fill_up(path: Path, spare: int = 0) -> None:
+    """Take every page that is left, but for `spare` bytes."""
+    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    os.truncate(path, path.stat().st_size - spare)

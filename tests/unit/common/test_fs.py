@@ -73,6 +73,33 @@ def test_maps_grow_and_shrink(tmp_path: Path) -> None:
     assert LOCAL_FS.stat(tmp_path / "i").size == 4
 
 
+def test_a_sealed_map_cannot_be_written(tmp_path: Path) -> None:
+    mapped = LOCAL_FS.map(tmp_path / "i", size=16)
+    mapped.data[0:4] = b"abcd"
+    mapped.seal(4)
+    with pytest.raises(TypeError):
+        mapped.data[0:1] = b"x"
+    mapped.sync()
+    mapped.close()
+    assert (tmp_path / "i").read_bytes() == b"abcd"
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EINVAL])
+def test_room_can_be_reserved_on_any_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    mapped = LOCAL_FS.map(tmp_path / "i", size=1 << 20)
+    mapped.data[0:4] = b"abcd"
+
+    def refuse(fd: int, position: int, size: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    mapped.reserve(4, 4092)
+    mapped.reserve(4096, 65536)
+    assert os.stat(tmp_path / "i").st_blocks * 512 >= 4096 + 65536
+    assert bytes(mapped.data[:8]) == b"abcd\0\0\0\0"
+    mapped.close()
+
+
 def test_lock_is_exclusive(tmp_path: Path) -> None:
     first = LOCAL_FS.lock(tmp_path / ".lock")
     assert first is not None

@@ -9,6 +9,7 @@ import pytest
 
 from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import FailingFileSystem, PowerLoss, RecordingFileSystem, Survival
+from tidelog.testing.fs_hooks import BusError, HookedFileSystem
 
 
 def tree(path: Path) -> dict[str, bytes]:
@@ -79,6 +80,7 @@ def test_an_unsynced_rename_is_forgotten_and_an_atomic_write_is_atomic(root: Pat
 def test_maps_are_journalled_by_their_changes(root: Path, tmp_path: Path) -> None:
     fs = RecordingFileSystem(root)
     mapped = fs.map(root / "a.index", size=8)
+    mapped.reserve(0, 8)
     mapped.data[0:4] = b"abcd"
     fs.mark("written")
     mapped.sync()
@@ -97,6 +99,7 @@ def outcomes(fs: RecordingFileSystem, tmp: Path, *, page: int = 4096, seeds: int
 def test_a_power_loss_keeps_or_loses_each_page_of_a_map(root: Path, tmp_path: Path) -> None:
     fs = RecordingFileSystem(root)
     mapped = fs.map(root / "a.index", size=3 * 4096)
+    mapped.reserve(0, 3 * 4096)
     mapped.data[:] = b"o" * len(mapped.data)
     mapped.sync()
     fs.sync_dir(root)
@@ -135,6 +138,7 @@ def test_syncing_the_file_system_makes_everything_durable(root: Path, tmp_path: 
     file = fs.open(root / "t-0" / "a.log", create=True)
     file.write_at(0, [b"1234"])
     mapped = fs.map(root / "t-0" / "a.index", size=4)
+    mapped.reserve(0, 4)
     mapped.data[:] = b"abcd"
     volume = fs.volume(root)
     assert volume is not None
@@ -216,3 +220,35 @@ def test_the_manual_clock_moves_only_by_hand_and_by_sleeping() -> None:
     assert (clock.time_ms(), clock.monotonic()) == (10, 2.0)
     with pytest.raises(ValueError, match="go back"):
         clock.advance(-1)
+
+
+def test_a_page_of_a_map_must_be_had_before_it_is_touched(root: Path) -> None:
+    disk = FailingFileSystem(capacity=8192)
+    mapped = disk.map(root / "a.index", size=4 * 4096)
+    mapped.reserve(0, 4096)
+    mapped.data[10:14] = b"here"
+    mapped.sync()
+    mapped.data[5000:5004] = b"none"
+    with pytest.raises(BusError, match="page at 4096"):
+        mapped.sync()
+
+
+def test_a_full_disk_has_no_page_to_reserve(root: Path) -> None:
+    disk = FailingFileSystem(capacity=5000)
+    mapped = disk.map(root / "a.index", size=4 * 4096)
+    mapped.reserve(0, 4096)
+    with pytest.raises(OSError, match="No space left"):
+        mapped.reserve(4096, 4096)
+    mapped.data[0:4096] = b"1" * 4096
+    mapped.sync()  # what is reserved takes no more room when it is written
+    assert disk.written == 4096
+
+
+def test_a_sealed_map_is_not_written(root: Path) -> None:
+    mapped = HookedFileSystem().map(root / "a.index", size=8)
+    mapped.reserve(0, 8)
+    mapped.data[0:4] = b"abcd"
+    mapped.seal(4)
+    mapped.data[0:4] = b"efgh"
+    with pytest.raises(BusError, match="mapped to be read"):
+        mapped.sync()
