@@ -195,6 +195,20 @@ MUTANTS = [
         "or",
         LOG,
     ),
+    Mutant(
+        "nothing-copied-without-sendfile",
+        "net/_socket.h",
+        "errno == EINVAL || errno == ENOSYS ?",
+        "0 ?",
+        "spec/test_zero_copy.py",
+    ),
+    Mutant(
+        "unknown-client-keys-vanish",
+        "client/config.py",
+        "for name in config.unknown:",
+        "for name in ():",
+        "unit/client/test_config.py",
+    ),
 ]
 
 
@@ -238,7 +252,7 @@ def notices(tree: Path, mutant: Mutant) -> bool:
     path = tree / "src" / "tidelog" / mutant.file
     original = path.read_text()
     path.write_text(original.replace(mutant.sound, mutant.broken))
-    compiled = path.suffix == ".pyx"
+    compiled = path.suffix in (".pyx", ".h")
     try:
         if compiled:
             build(tree)

@@ -11,7 +11,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+from support.patience import eventually
 from tidelog.testing.fs import Operation
 
 CALLS = (
@@ -36,6 +38,38 @@ def available() -> bool:
         return subprocess.run(probe, capture_output=True).returncode == 0
     except FileNotFoundError:
         return False
+
+
+class Moved(NamedTuple):
+    """One system call that took bytes out of a file."""
+
+    call: str
+    size: int
+
+
+#: Every call by which bytes of a file could reach a program or a socket.
+READS = "read,readv,pread64,preadv,preadv2,sendfile,splice,copy_file_range,mmap"
+
+
+def watcher(output: Path, *program: str, inject: str | None = None) -> list[str]:
+    """`program` with its reads watched, one output file per thread; it stays the caller's own child, with its signals.
+
+    `inject` makes calls fail: "sendfile:error=ENOSYS".
+    """
+    faults = ["-e", f"inject={inject}"] if inject else []
+    return [
+        "strace", "-D", "-ff", "--seccomp-bpf", "-y", "-s", "0", "-e", f"trace={READS}", *faults, "-e", "signal=none",
+        "-o", str(output), *program,
+    ]  # fmt: skip
+
+
+def moved(output: Path, pid: int, suffix: str) -> list[Moved]:
+    """What the process, which has ended, did with files of this ending, all its threads together."""
+    main = output.with_name(f"{output.name}.{pid}")
+    eventually(lambda: "+++ exited with" in main.read_text())  # the tracer may be a moment behind
+    lines = [line for path in output.parent.glob(f"{output.name}.*") for line in path.read_text().splitlines()]
+    matches = [match for line in lines if f"{suffix}>" in line and (match := _LINE.match(line))]
+    return [Moved(match[1], int(match[3])) for match in matches]
 
 
 def journal(trace: Path, root: Path) -> Iterator[Operation | str]:

@@ -51,14 +51,25 @@ static inline ssize_t tl_sendv(int fd, struct iovec *parts, int count, int more)
     return sent < 0 ? -errno : sent;
 }
 
-/* Bytes of a file to a socket without passing through user space where the system can do that. */
+/* Bytes of a file to a socket through user space, for systems and files that know no better. */
+static inline ssize_t tl_copy_file(int fd, int file, int64_t position, size_t size) {
+    char chunk[65536];
+    ssize_t have;
+    do have = pread(file, chunk, size < sizeof chunk ? size : sizeof chunk, position);
+    while (have < 0 && errno == EINTR);
+    if (have <= 0) return have < 0 ? -errno : 0;
+    return tl_send(fd, chunk, have, 0);
+}
+
+/* Bytes of a file to a socket without passing through user space where the system can do that. Where it cannot (not
+ * Linux; a file system or a sandbox without sendfile, which says EINVAL or ENOSYS) they are copied. */
 static inline ssize_t tl_send_file(int fd, int file, int64_t position, size_t size) {
 #ifdef __linux__
     off_t at = position;
     ssize_t sent;
     do sent = sendfile(fd, file, &at, size);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0) return -errno;
+    if (sent < 0) return errno == EINVAL || errno == ENOSYS ? tl_copy_file(fd, file, position, size) : -errno;
     if ((size_t)sent < size) {
         /* The kernel corks what it could not complete, for up to 200 ms; setting TCP_NODELAY again pushes it. */
         int one = 1;
@@ -66,10 +77,7 @@ static inline ssize_t tl_send_file(int fd, int file, int64_t position, size_t si
     }
     return sent;
 #else
-    char chunk[65536];
-    ssize_t have = pread(file, chunk, size < sizeof chunk ? size : sizeof chunk, position);
-    if (have <= 0) return have < 0 ? -errno : 0;
-    return tl_send(fd, chunk, have, 0);
+    return tl_copy_file(fd, file, position, size);
 #endif
 }
 
