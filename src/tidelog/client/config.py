@@ -1,17 +1,28 @@
 """Declared keys of the clients, with Kafka's names.
 
 Defaults are Kafka's, except where a client that moves Arrow batches is better served by another; those say so in
-their text. A mapping of raw texts (`{"bootstrap.servers": "...", ...}`) is parsed by `client_config`, which reports a
-key that nobody knows as a warning in `Config.unknown`.
+their text. A mapping of raw texts (`{"bootstrap.servers": "...", ...}`) is parsed by `client_config`, which logs a warning
+for each key that is not declared here: it has no effect. Nothing is declared that no client reads. What reads which:
+
+    every client      bootstrap.servers to socket.connection.setup.timeout.ms, security.protocol, ssl.*, sasl.*
+    Fetcher           isolation.level, fetch.*, max.partition.fetch.bytes, check.crcs
+    ArrowProducer     acks (only without idempotence), enable.idempotence, compression.type, batch.size, max.request.size,
+                      max.in.flight.requests.per.connection, delivery.timeout.ms, transaction.timeout.ms
+
+The group and the transactional id are arguments of the calls that need them, not keys. There is no `linger.ms`, `retries`
+or `buffer.memory`: a `send` of columns leaves at once, is retried until `delivery.timeout.ms`, and waits for room in the
+buffer that its producer was made with.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from tidelog.common.config import Config, ConfigDef, Key, Type, at_least, not_empty, one_of
 from tidelog.common.errors import UsageError
 
+logger = logging.getLogger("tidelog.client")
 KEYS = ConfigDef("Clients")
 
 BOOTSTRAP_SERVERS = KEYS.define(
@@ -68,7 +79,6 @@ SASL_JAAS_CONFIG: Key[str | None] = KEYS.define(
     "sasl.jaas.config", Type.PASSWORD, None, doc='Java\'s form of the two above: `... username="u" password="p";`'
 )
 
-GROUP_ID: Key[str | None] = KEYS.define("group.id", Type.STRING, None, doc="The consumer group.")
 ISOLATION_LEVEL = KEYS.define(
     "isolation.level",
     Type.STRING,
@@ -91,9 +101,19 @@ MAX_PARTITION_FETCH_BYTES = KEYS.define(
 )
 CHECK_CRCS = KEYS.define("check.crcs", Type.BOOLEAN, True, doc="Check the checksum of each record batch.")
 
-ACKS = KEYS.define("acks", Type.STRING, "all", one_of("all", "-1", "0", "1"), doc="Who must have it before it counts.")
+ACKS = KEYS.define(
+    "acks",
+    Type.STRING,
+    "all",
+    one_of("all", "-1", "0", "1"),
+    doc="Who must have it before it counts. Has an effect only with enable.idempotence=false: an idempotent producer "
+    "always waits for all.",
+)
 ENABLE_IDEMPOTENCE = KEYS.define(
-    "enable.idempotence", Type.BOOLEAN, True, doc="A retried batch is written once, and the order is kept."
+    "enable.idempotence",
+    Type.BOOLEAN,
+    True,
+    doc="A retried batch is written once, and the order is kept; always on in transactions.",
 )
 COMPRESSION_TYPE = KEYS.define(
     "compression.type",
@@ -111,16 +131,22 @@ BATCH_SIZE = KEYS.define(
     "by one; a column of records fills larger ones at no delay.",
 )
 MAX_REQUEST_SIZE = KEYS.define(
-    "max.request.size", Type.INT, 1_048_576, at_least(1), doc="Largest Produce request, about; see max.message.bytes."
+    "max.request.size",
+    Type.INT,
+    1_048_576,
+    at_least(1),
+    doc="Largest Produce request, about. A batch is cut to it before compression; a single record that is larger is sent "
+    "all the same, and the broker decides by max.message.bytes.",
 )
 MAX_IN_FLIGHT = KEYS.define(
-    "max.in.flight.requests.per.connection", Type.INT, 5, at_least(1), doc="Produce requests on their way at once."
+    "max.in.flight.requests.per.connection",
+    Type.INT,
+    5,
+    at_least(1),
+    doc="Batches of one partition on their way at once, five at most. (Kafka: requests on a connection.)",
 )
 DELIVERY_TIMEOUT_MS = KEYS.define(
     "delivery.timeout.ms", Type.INT, 120_000, at_least(0), doc="A batch that is not written by then has failed."
-)
-TRANSACTIONAL_ID: Key[str | None] = KEYS.define(
-    "transactional.id", Type.STRING, None, doc="Makes the producer transactional."
 )
 TRANSACTION_TIMEOUT_MS = KEYS.define(
     "transaction.timeout.ms",
@@ -136,7 +162,18 @@ def client_config(raw: Mapping[str, object]) -> Config:
     config = KEYS.parse(raw)
     if "bootstrap.servers" not in config.explicit:
         raise UsageError("bootstrap.servers is not set: give the host:port of at least one broker")
+    for name in config.unknown:
+        logger.warning("the client key %s is not known and has no effect%s", name, _suggestion(name))
+    if "acks" in config.explicit and config[ACKS] not in ("all", "-1") and config[ENABLE_IDEMPOTENCE]:
+        logger.warning("acks=%s has no effect unless enable.idempotence=false is set as well", config[ACKS])
     return config
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches  # only for whoever made a mistake
+
+    close = get_close_matches(name, KEYS.keys, n=1, cutoff=0.8)
+    return f": did you mean {close[0]}?" if close else ""
 
 
 def bootstrap_addresses(config: Config) -> list[tuple[str, int]]:
