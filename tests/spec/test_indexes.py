@@ -1,4 +1,7 @@
-"""Sparse indexes: 000 日志索引, 001 三. 日志索引, 003 3.3 基于索引文件查询, 004 日志索引."""
+"""Sparse indexes: 000 日志索引, 001 三. 日志索引, 003 3.3 基于索引文件查询, 004 日志索引.
+
+The documents' worked examples are in `test_worked_examples.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from tidelog.log._handles import FileBudget
 from tidelog.log._index import OffsetIndex, TimeIndex
 from tidelog.log.config import LogConfig
 from tidelog.log.home import Home
+from tidelog.records.builder import BatchBuilder
 
 
 def offset_index(path: Path, base: int, entries: list[tuple[int, int]], size: int = 4096) -> OffsetIndex:
@@ -34,49 +38,9 @@ def time_index(path: Path, base: int, entries: list[tuple[int, int]], size: int 
     return index
 
 
-def test_offset_23_is_found_behind_entry_22(tmp_path: Path) -> None:
-    """001 偏移量索引: for offset 23 the binary search finds [22, 656]; the scan starts there."""
-    index = offset_index(tmp_path, 0, [(6, 0), (14, 459), (22, 656), (26, 838), (31, 1050)])
-    assert index.lookup(23) == (22, 656)
-
-
-def test_offset_268_in_the_segment_251(tmp_path: Path) -> None:
-    """000/001 偏移量索引: 268 − 251 = 17; the largest entry not above 17 gives the position."""
-    index = offset_index(tmp_path, 251, [(6, 0), (14, 459), (22, 656)])
-    assert index.lookup(268) == (251 + 14, 459)
-
-
-def test_offset_230_in_the_segment_217(tmp_path: Path) -> None:
-    """004 偏移量索引文件的查找原理: 230 − 217 = 13 finds [12, 456]."""
-    index = offset_index(tmp_path, 217, [(4, 120), (12, 456), (20, 800)])
-    assert index.lookup(230) == (217 + 12, 456)
-
-
-def test_offset_999_in_the_segment_900(tmp_path: Path) -> None:
-    """003 3.3 基于索引文件查询: relative offset 99 finds entry 90 at 1365."""
-    index = offset_index(tmp_path, 900, [(10, 200), (50, 700), (90, 1365)])
-    assert index.lookup(999) == (990, 1365)
-
-
 def test_an_offset_before_the_first_entry_starts_at_the_front(tmp_path: Path) -> None:
     """000 日志索引: without a smaller entry the scan starts with the segment."""
     assert offset_index(tmp_path, 100, [(50, 999)]).lookup(120) == (100, 0)
-
-
-def test_timestamp_1526384718288(tmp_path: Path) -> None:
-    """000 时间戳索引: 1526384718288 finds [1526384718283, 28], and 28 finds [26, 838]."""
-    times = time_index(tmp_path, 0, [(1526384718270, 14), (1526384718283, 28), (1526384718290, 34)])
-    offsets = offset_index(tmp_path, 0, [(6, 0), (14, 459), (22, 656), (26, 838), (31, 1050)])
-    assert times.lookup(1526384718288) == (1526384718283, 28)
-    assert offsets.lookup(28) == (26, 838)
-
-
-def test_timestamp_1540(tmp_path: Path) -> None:
-    """004 时间戳索引文件的查找原理: 1540 finds [1530, 12], and 12 finds [12, 456]."""
-    times = time_index(tmp_path, 0, [(1510, 4), (1530, 12), (1560, 20)])
-    offsets = offset_index(tmp_path, 0, [(4, 120), (12, 456), (20, 800)])
-    assert times.lookup(1540) == (1530, 12)
-    assert offsets.lookup(12) == (12, 456)
 
 
 def test_a_timestamp_look_up_in_a_real_log(tmp_path: Path) -> None:
@@ -187,6 +151,26 @@ def test_time_and_offset_entries_may_name_different_records(tmp_path: Path) -> N
     log.close()
 
 
+def test_a_time_entry_names_the_last_offset_of_the_batch_with_the_newest_record(tmp_path: Path) -> None:
+    """000 and 004 时间戳索引 say: the offset of the message with that time. As in Kafka 4, it is the last of its batch.
+
+    The look-up reads the batch, and finds the message itself either way.
+    """
+    config = small_config(segment_bytes=1 << 20, index_interval_bytes=10)
+    log = LogBench(tmp_path, config=config).open()
+    log.append_as_leader(run_of(batch(timestamp=START_MS)), 0)
+    builder = BatchBuilder()
+    for delta in (100, 900, 200, 300):
+        builder.append(START_MS + delta, None, b"v")
+    log.append_as_leader(run_of(bytes(builder.build())), 0)
+    segment = log.active_segment
+    assert segment.time_index.last_entry == (START_MS + 900, 4)
+    found = log.offset_for_timestamp(START_MS + 900)
+    assert found is not None
+    assert (found.offset, found.timestamp) == (2, START_MS + 900)
+    log.close()
+
+
 def test_index_files_are_preallocated_and_trimmed_on_roll(tmp_path: Path) -> None:
     """000 日志索引: the active segment's indexes have their largest size; the others only what they use."""
     bench = LogBench(tmp_path, config=small_config(segment_index_bytes=4096))
@@ -244,6 +228,26 @@ def test_rolls_when_the_records_span_too_much_time(tmp_path: Path) -> None:
     assert len(log.segments) == 1
     log.append_as_leader(run_of(batch(timestamp=START_MS + 60_001)), 0)
     assert [segment.base_offset for segment in log.segments] == [0, 2]
+    log.close()
+
+
+def test_the_clock_alone_rolls_nothing(tmp_path: Path) -> None:
+    """Condition 2 in 000 compares the segment's largest timestamp with the system's time. As in Kafka, it is the age of
+    the records that counts: the append's newest against the segment's first batch; the clock only without timestamps.
+    """
+    bench = LogBench(tmp_path, config=small_config(segment_bytes=1 << 20, segment_ms=60_000))
+    log = bench.open()
+    log.append_as_leader(run_of(batch(timestamp=START_MS)), 0)
+    bench.clock.set_time_ms(START_MS + 600_000)
+    log.append_as_leader(run_of(batch(timestamp=START_MS + 1)), 0)
+    assert len(log.segments) == 1
+    log.append_as_leader(run_of(batch(timestamp=START_MS + 60_001)), 0)
+    assert [segment.base_offset for segment in log.segments] == [0, 2]
+    log.roll()
+    log.append_as_leader(run_of(batch(timestamp=-1)), 0)
+    bench.clock.set_time_ms(START_MS + 1_200_000)
+    log.append_as_leader(run_of(batch(timestamp=-1)), 0)
+    assert [segment.base_offset for segment in log.segments] == [0, 2, 3, 4]
     log.close()
 
 
