@@ -42,16 +42,21 @@ def values_in(answer: Any) -> list[bytes | None]:
 
 
 def test_a_first_start_makes_five_files(tmp_path: Path) -> None:
-    """000 文件目录结构: the first start makes the four checkpoints and meta.properties."""
-    with Broker(tmp_path):
-        names = {path.name for path in tmp_path.iterdir()}
-    assert {
+    """000 文件目录结构: the first start makes the four checkpoints and meta.properties.
+
+    Beside them lie the lock, as in Kafka, and the store, where Kafka of that time had ZooKeeper: nothing else.
+    """
+    five = {
         "cleaner-offset-checkpoint",
         "log-start-offset-checkpoint",
         "meta.properties",
         "recovery-point-offset-checkpoint",
         "replication-offset-checkpoint",
-    } <= names
+    }
+    with Broker(tmp_path):
+        names = {path.name for path in tmp_path.iterdir()}
+    assert names == five | {".lock", "tidelog.store", "tidelog.store-wal"}
+    assert {path.name for path in tmp_path.iterdir()} == five | {".kafka_cleanshutdown", ".lock", "tidelog.store"}
 
 
 def test_committed_offsets_get_their_topic_when_a_consumer_first_comes(tmp_path: Path) -> None:
@@ -184,16 +189,18 @@ def test_batches_stay_compressed_from_end_to_end(tmp_path: Path, codec: Codec) -
     run(main())
 
 
+@pytest.mark.parametrize("sent", [Codec.NONE, Codec.SNAPPY])
 @pytest.mark.parametrize(
-    ("setting", "stored"), [("uncompressed", Codec.NONE), ("gzip", Codec.GZIP), ("lz4", Codec.LZ4)]
+    ("setting", "stored"),
+    [("uncompressed", Codec.NONE), ("gzip", Codec.GZIP), ("snappy", Codec.SNAPPY), ("lz4", Codec.LZ4)],
 )
-def test_a_topic_may_choose_the_codec(tmp_path: Path, setting: str, stored: Codec) -> None:
+def test_a_topic_may_choose_the_codec(tmp_path: Path, sent: Codec, setting: str, stored: Codec) -> None:
     """000 v1 版本: compression.type of the topic, if not `producer`, decides; `uncompressed` means none."""
 
     async def main() -> None:
         async with serving(tmp_path) as broker, connected(broker) as client:
             broker.create_topic("t", 1, {"compression.type": setting})
-            await client.produce("t", batch(*[b"value"] * 20, codec=Codec.SNAPPY))
+            await client.produce("t", batch(*[b"value"] * 20, codec=sent))
             data = (await client.fetch("t")).responses[0].partitions[0].records
             assert [one.codec for one in iter_batches(data)] == [stored]
 

@@ -79,18 +79,19 @@ def test_every_record_gets_the_next_offset(tmp_path: Path) -> None:
 
 def test_a_root_directory_holds_four_checkpoints_and_meta_properties(tmp_path: Path) -> None:
     """000 文件目录结构: every root holds the four checkpoint files and meta.properties."""
-    manager = manager_over(tmp_path)
+    roots = [tmp_path / "one", tmp_path / "two"]
+    manager = manager_over(*roots)
     manager.create(TopicPartition("t", 0), small_config())
     manager.checkpoint()
     manager.shutdown()
-    names = {path.name for path in tmp_path.iterdir()}
-    assert "meta.properties" in names
-    assert {
-        "cleaner-offset-checkpoint",
-        "log-start-offset-checkpoint",
-        "recovery-point-offset-checkpoint",
-        "replication-offset-checkpoint",
-    } <= names
+    for root in roots:
+        assert {
+            "cleaner-offset-checkpoint",
+            "log-start-offset-checkpoint",
+            "meta.properties",
+            "recovery-point-offset-checkpoint",
+            "replication-offset-checkpoint",
+        } <= {path.name for path in root.iterdir()}
 
 
 def test_a_new_partition_goes_to_the_root_with_the_fewest(tmp_path: Path) -> None:

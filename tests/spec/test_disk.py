@@ -10,9 +10,11 @@ from support.logs import LogBench, batch, fill, run_of, small_config
 from support.managed_logs import TP, append, open_manager
 from support.wire import batch as wire_batch
 from support.wire import connected, run, serving
-from tidelog.common.types import MAX_INT64
+from tidelog.common.types import MAX_INT64, TopicPartition
 from tidelog.log.config import LogConfig
 from tidelog.log.data_file import DataFile
+from tidelog.log.manager import LogManager
+from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import FailingFileSystem
 
 
@@ -44,16 +46,27 @@ def test_the_system_writes_to_disk_unless_told_otherwise(tmp_path: Path) -> None
 
 def test_flushing_can_be_asked_for_by_count_and_by_time(tmp_path: Path) -> None:
     """000 页缓存, 003 3.2: a log may also be flushed with every message, after so many, or at intervals."""
-    manager = open_manager(tmp_path)
-    log = manager.create(TP, LogConfig.from_topic({"flush.messages": 3}))
-    append(log, [(b"k", b"1")] * 2)
+    clock = ManualClock()
+    manager = open_manager(tmp_path, clock=clock)
+    counted = manager.create(TP, LogConfig.from_topic({"flush.messages": 3}))
+    timed = manager.create(TopicPartition("timed", 0), LogConfig.from_topic({"flush.ms": 1000}))
+    append(counted, [(b"k", b"1")] * 2)
+    append(timed, [(b"k", b"1")])
     assert manager.flush_due() == []
-    append(log, [(b"k", b"2")])
+    append(counted, [(b"k", b"2")])
+    flush(manager)
+    assert (counted.recovery_point, timed.recovery_point) == (3, 0)
+    clock.advance(1)
+    flush(manager)
+    assert timed.recovery_point == 1
+    manager.shutdown()
+
+
+def flush(manager: LogManager) -> None:
+    """Carry out the one task that is due."""
     (task,) = manager.flush_due()
     task.run()
     manager.flushed(task)
-    assert log.recovery_point == 3
-    manager.shutdown()
 
 
 def test_records_reach_a_consumer_without_passing_through_the_program(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.logs import START_MS, LogBench, batch, fill, run_of, small_config
+from support.logs import START_MS, LogBench, batch, fill, run_of, sized, small_config
 from support.managed_logs import compact_config
 from tidelog.log.config import LogConfig
 from tidelog.log.partition_log import PartitionLog
@@ -18,6 +18,44 @@ def by_segments(bench: LogBench, bases: list[int]) -> PartitionLog:
         log.roll()
     fill(log, 5, records=1)
     return log
+
+
+DAY = 24 * 3_600_000
+
+
+def drawn(bench: LogBench, segments: list[tuple[int, int, int]]) -> PartitionLog:
+    """A log of segments (base offset, bytes, time of the newest record), each of one batch; as in docs/formats."""
+    log = bench.open()
+    for base, size, newest in segments:
+        if base:
+            log.advance_high_watermark(log.log_end_offset)
+            log.roll(base)
+        log.append_as_follower(bytearray(sized(size, base, [newest])))
+    log.advance_high_watermark(log.log_end_offset)
+    return log
+
+
+def test_the_drawing_by_size(tmp_path: Path) -> None:
+    """004 基于日志大小 (picture), docs/formats/retention.md: 1100 bytes, 700 to keep: one of 300 fits diff 400."""
+    sizes = [(0, 300, START_MS), (1, 300, START_MS), (2, 300, START_MS), (3, 200, START_MS)]
+    log = drawn(LogBench(tmp_path, config=small_config(retention_bytes=700)), sizes)
+    assert log.delete_old_segments() == 1
+    assert [segment.size for segment in log.segments] == [300, 300, 200]
+    log.close()
+
+
+def test_the_drawing_by_time(tmp_path: Path) -> None:
+    """004 基于时间 (picture), docs/formats/retention.md: the walk ends at the first segment that is young enough."""
+    bench = LogBench(tmp_path)
+    times = [(0, 100, START_MS + DAY), (100, 100, START_MS + 3 * DAY), (200, 100, START_MS + 2 * DAY)]
+    log = drawn(bench, [*times, (300, 100, START_MS + 9 * DAY)])
+    bench.clock.set_time_ms(START_MS + 9 * DAY + DAY // 2)
+    assert log.delete_old_segments() == 1
+    assert [segment.base_offset for segment in log.segments] == [100, 200, 300]
+    bench.clock.set_time_ms(START_MS + 10 * DAY + 1)
+    assert log.delete_old_segments() == 2
+    assert [segment.base_offset for segment in log.segments] == [300]
+    log.close()
 
 
 def test_seven_days_by_default() -> None:

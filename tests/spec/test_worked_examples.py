@@ -8,28 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.logs import LogBench, batch, records_of, small_config
+from support.logs import LogBench, batch, records_of, sized, small_config
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.segment import Segment
-from tidelog.records.builder import BatchBuilder
 
 #: The times of the picture in 000 end like this one.
 TIME = 1526384718000
-
-
-def sized(size: int, base: int, times: list[int]) -> bytes:
-    """A batch of exactly `size` bytes: one record per time, its value the offset in digits and some padding."""
-    padding = 0
-    while True:
-        builder = BatchBuilder(base_offset=base)
-        for index, time in enumerate(times):
-            extra = padding // len(times) + (index < padding % len(times))
-            builder.append(time, None, b"%d" % (base + index) + b" " * extra)
-        data = bytes(builder.build())
-        if len(data) == size:
-            return data
-        assert len(data) < size, f"{len(times)} records cannot take {size} bytes"
-        padding += 1
 
 
 def write(log: PartitionLog, base: int, layout: list[tuple[int, int, int]]) -> None:

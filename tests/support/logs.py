@@ -52,6 +52,21 @@ def batch(
     return bytes(builder.build())
 
 
+def sized(size: int, base: int, times: list[int]) -> bytes:
+    """A batch of exactly `size` bytes: one record per time, its value the offset in digits and some padding."""
+    padding = 0
+    while True:
+        builder = BatchBuilder(base_offset=base)
+        for index, time in enumerate(times):
+            extra = padding // len(times) + (index < padding % len(times))
+            builder.append(time, None, b"%d" % (base + index) + b" " * extra)
+        data = bytes(builder.build())
+        if len(data) == size:
+            return data
+        assert len(data) < size, f"{len(times)} records cannot take {size} bytes"
+        padding += 1
+
+
 def run_of(*batches: bytes) -> BatchRun:
     """The batches in one writable buffer, parsed (not checked)."""
     run = BatchRun(bytearray(b"".join(batches)))

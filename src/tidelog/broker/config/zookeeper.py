@@ -1,4 +1,4 @@
-"""ZooKeeper, where there is one."""
+"""ZooKeeper's keys. None has an effect: the broker keeps what ZooKeeper would keep in its embedded store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from tidelog.common.config import Key, at_least
 ZOOKEEPER_CONNECT: Key[str | None] = string(
     "zookeeper.connect",
     None,
-    doc="The ZooKeeper servers and root path, as `host:port,host:port/path`; without it the embedded store is used.",
+    doc="The ZooKeeper servers and root path, as `host:port,host:port/path`. Without effect but for a warning at the "
+    "start: a broker serves alone, on its embedded store.",
 )
 ZOOKEEPER_SESSION_TIMEOUT_MS = integer(
     "zookeeper.session.timeout.ms",
