@@ -1,17 +1,18 @@
 """Declared keys of the clients, with Kafka's names.
 
 Defaults are Kafka's, except where a client that moves Arrow batches is better served by another; those say so in
-their text. A mapping of raw texts (`{"bootstrap.servers": "...", ...}`) is parsed by `client_config`, which logs a warning
-for each key that is not declared here: it has no effect. Nothing is declared that no client reads. What reads which:
+their text. A mapping of raw texts (`{"bootstrap.servers": "...", ...}`) is parsed by `client_config`, which warns of
+each key that is not declared here: it has no effect. Nothing is declared that no client reads. What reads which:
 
     every client      bootstrap.servers to socket.connection.setup.timeout.ms, security.protocol, ssl.*, sasl.*
     Fetcher           isolation.level, fetch.*, max.partition.fetch.bytes, check.crcs
-    ArrowProducer     acks (only without idempotence), enable.idempotence, compression.type, batch.size, max.request.size,
-                      max.in.flight.requests.per.connection, delivery.timeout.ms, transaction.timeout.ms
+    ArrowProducer     acks (only without idempotence), enable.idempotence, compression.type, batch.size,
+                      max.request.size, max.in.flight.requests.per.connection, delivery.timeout.ms,
+                      transaction.timeout.ms
 
-The group and the transactional id are arguments of the calls that need them, not keys. There is no `linger.ms`, `retries`
-or `buffer.memory`: a `send` of columns leaves at once, is retried until `delivery.timeout.ms`, and waits for room in the
-buffer that its producer was made with.
+The group and the transactional id are arguments of the calls that need them, not keys. There is no `linger.ms`,
+`retries` or `buffer.memory`: a `send` of columns leaves at once, is retried until `delivery.timeout.ms`, and waits for
+room in the buffer that its producer was made with.
 """
 
 from __future__ import annotations
@@ -135,8 +136,8 @@ MAX_REQUEST_SIZE = KEYS.define(
     Type.INT,
     1_048_576,
     at_least(1),
-    doc="Largest Produce request, about. A batch is cut to it before compression; a single record that is larger is sent "
-    "all the same, and the broker decides by max.message.bytes.",
+    doc="Largest Produce request, about. A batch is cut to it before compression; a single record that is larger is "
+    "sent all the same, and the broker decides by max.message.bytes.",
 )
 MAX_IN_FLIGHT = KEYS.define(
     "max.in.flight.requests.per.connection",
