@@ -21,9 +21,9 @@ from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transactions import OpenTransaction
 from tidelog.client.transactions import end_transaction, fence, list_transactions
 from tidelog.common.errors import KafkaError
-from tidelog.spark.commit_protocol import JOB, transactional_id
 from tidelog.spark.decisions import Decision, DecisionLog
 from tidelog.spark.options import SinkOptions
+from tidelog.spark.transaction_names import JOB, TransactionName
 
 EXPECTED = [f"v{number:03}" for number in range(200)]
 STEPS = ["opened a transaction", "wrote", "detached", "opened", "decided", "committed one", "ended"]
@@ -125,7 +125,7 @@ def test_a_dead_jobs_decision_is_carried_out_by_the_next_job_and_a_lost_one_stop
     async def die(cluster: Any) -> None:
         for word, lost in (("decided", False), ("lost", True)):
             name = f"{JOB}{target}-{word}"
-            producer = ArrowProducer(cluster, transactional_id=transactional_id(name, 0, 0, "x"))
+            producer = ArrowProducer(cluster, transactional_id=str(TransactionName(name, 0, 0, "x")))
             await producer.init()
             producer.begin()
             await producer.send(target, value=pa.array([word.encode()], pa.binary()))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame
 
+from support.failing_sink import FailingSource
 from support.spark import Lab, values
 from tidelog.common.hashing import partition_for_key
 
@@ -112,3 +113,22 @@ def test_at_least_once_for_streams(lab: Lab, tmp_path: Path) -> None:
     lab.produce(source, numbered(100))
     lab.sink(lab.stream(source, startingOffsets="earliest"), tmp_path, topic=target, delivery="at_least_once")
     assert values(lab.read(target)) == numbered(100)
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_a_topic_that_is_not_there_is_made(lab: Lab, delivery: str) -> None:
+    topic = f"{lab.topic()}-missing"
+    save(lab, lab.spark.sql("select 'v' value"), topic=topic, delivery=delivery)
+    assert values(lab.read(topic)) == ["v"]
+
+
+def test_a_batch_whose_tasks_all_fail_leaves_nothing_open(lab: Lab, tmp_path: Path) -> None:
+    """No task has a message for the driver: the checkpoint names the query."""
+    lab.spark.dataSource.register(FailingSource)
+    source, target = lab.topic(), lab.topic()
+    lab.produce(source, numbered(10))
+    failing = {"failAt": "wrote", "counter": str(tmp_path / "never" / "failed"), "harmless": "0", "topic": target}
+    stream = lab.stream(source, startingOffsets="earliest").select("value")
+    with pytest.raises(Exception, match="failed"):
+        lab.sink(stream, tmp_path / "checkpoint", form="tidelog_failing", **failing)
+    assert lab.open_transactions(target) == []

@@ -127,11 +127,11 @@ class ClusterClient:
         if missing:
             await self.refresh(missing)
 
-    async def refresh(self, topics: Iterable[str] | None) -> None:
-        """Ask for these topics' metadata (None: of all topics)."""
+    async def refresh(self, topics: Iterable[str] | None, *, create: bool = False) -> None:
+        """Ask for these topics' metadata (None: of all topics). `create`: brokers may make those that are missing."""
         wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
         node = await self.any_node()
-        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=create)
         self.metadata.update(await node.send(request), self.clock.time_ms())
 
     async def all_topics(self) -> dict[str, TopicInfo]:

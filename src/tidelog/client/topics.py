@@ -13,7 +13,13 @@ from tidelog.protocol.messages import (
     CreateTopicsRequest,
     DeleteRecordsRequest,
     DeleteTopicsRequest,
+    DescribeConfigsRequest,
 )
+
+_BROKER = 4  # a resource type of DescribeConfigs
+_AUTO_CREATE = "auto.create.topics.enable"
+#: How long a topic that the brokers make by themselves may take to be known.
+_CREATION_SECONDS = 15.0
 
 
 async def create_topic(
@@ -51,6 +57,45 @@ async def _await_leaders(cluster: ClusterClient, name: str, at_least: int) -> No
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} has partitions without a leader")
 
     await cluster.retry(look)
+
+
+async def ensure_writable(cluster: ClusterClient, name: str) -> None:
+    """Wait until the topic is known, as every producer does: brokers that make topics by themselves make a missing one.
+
+    Others are found out at once. (Apache Kafka answers a request that begins the creation as one for nothing at all.)
+    """
+
+    async def known() -> None:
+        await cluster.ensure_topics([name])
+        if name in cluster.metadata.topics:
+            cluster.metadata.topic(name)
+
+    async def made() -> None:
+        await cluster.refresh([name], create=True)
+        cluster.metadata.topic(name)
+
+    await cluster.retry(known)
+    if name in cluster.metadata.topics:
+        return
+    await cluster.retry(lambda: cluster.refresh([name], create=True))
+    if name not in cluster.metadata.topics and not await _makes_topics(cluster):
+        text = f"topic {name} does not exist, and the brokers make none by themselves ({_AUTO_CREATE}): create it first"
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    await cluster.retry(made, timeout=_CREATION_SECONDS)
+
+
+async def _makes_topics(cluster: ClusterClient) -> bool:
+    """What a broker says of that; yes, if it does not tell us."""
+    node_id = min(cluster.metadata.nodes)
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=_BROKER, resource_name=str(node_id), configuration_keys=[_AUTO_CREATE]
+    )
+
+    async def ask() -> bool:
+        response = await (await cluster.node(node_id)).send(DescribeConfigsRequest(resources=[resource]))
+        return all(entry.value != "false" for result in response.results for entry in result.configs)
+
+    return await cluster.retry(ask)
 
 
 async def delete_topic(cluster: ClusterClient, name: str, *, missing_ok: bool = False) -> None:

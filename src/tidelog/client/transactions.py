@@ -30,6 +30,7 @@ _FENCE_TIMEOUT_MS = 1_000
 #: States in which a transaction holds back the readers of its partitions.
 ONGOING = "Ongoing"
 COMPLETE_COMMIT = "CompleteCommit"
+COMPLETE_ABORT = "CompleteAbort"
 PREPARE_COMMIT = "PrepareCommit"
 
 
@@ -112,7 +113,10 @@ async def fence(cluster: ClusterClient, transactional_id: str) -> None:
 async def list_transactions(
     cluster: ClusterClient, *, prefix: str = "", states: Iterable[str] = ()
 ) -> list[TransactionListing]:
-    """The transactions of all coordinators, by the prefix of their id and by state."""
+    """The transactions of all coordinators, by the prefix of their id and by state.
+
+    Each broker goes through all ids that it remembers (seven days of them): not for every day.
+    """
     request = ListTransactionsRequest(state_filters=list(states), producer_id_filters=[])
 
     async def ask(node_id: int) -> list[TransactionListing]:

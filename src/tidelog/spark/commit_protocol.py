@@ -1,12 +1,16 @@
 """How a batch becomes visible exactly once, however often it is tried.
 
-    task     opens a transaction of its own, writes, leaves it open, and tells the driver its coordinates
+    task     claims a transaction of its own, opens it, writes, leaves it open, and tells the driver its coordinates
     driver   1. takes over the query's decision log           (an older driver can no longer decide)
              2. reads it: was this batch decided before?      (then those transactions count, and ours are aborted)
-             3. checks that all transactions are still open
-             4. writes the decision                           (from here on the batch is written)
+             3. checks that all transactions are still open, and will be for a while
+             4. writes the decision, or gives up              (from here on the batch is written)
              5. commits each transaction
-             6. aborts whatever else of this query is open    (failed, speculative and forgotten attempts)
+             6. aborts whatever else of this query was claimed (failed, speculative and forgotten attempts)
+
+Invariant: a durable decision never names a transaction that may have timed out when it was made. 3 comes when all that
+can take long is over, and asks for three times what 4 may take; 4 ends by then, for its own transaction lives no
+longer. (The clocks of driver and brokers are taken to agree to within a few seconds.)
 
 A crash before 4 leaves open transactions, which the replay of the batch aborts (its own have other ids) or the
 coordinator when they time out. A crash after 4 leaves a decision, which the replay carries out; 5 may be repeated.
@@ -29,17 +33,20 @@ from tidelog.client.transactions import (
     PREPARE_COMMIT,
     describe_transaction,
     end_transaction,
-    fence,
-    list_transactions,
 )
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import TopicPartition
-from tidelog.spark.decisions import Decision, DecisionLog, read_decisions
+from tidelog.spark.decisions import (
+    DECISIONS_IN_RESERVE,
+    Decision,
+    DecisionLog,
+    Standing,
+    all_standings,
+    decision_limit_ms,
+)
+from tidelog.spark.strays import abort_strays, gather, is_forgotten
+from tidelog.spark.transaction_names import JOB
 
 _log = logging.getLogger(__name__)
-_PREFIX = "tidelog-spark"
-#: What the id of a batch job begins with, in the place of a query's.
-JOB = "job-"
 #: Answers to EndTxn which mean that the transaction is not open (any more) under that producer id and epoch.
 _NOT_OPEN = frozenset(
     {
@@ -50,7 +57,6 @@ _NOT_OPEN = frozenset(
         ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
     }
 )
-_AT_ONCE = 32
 _ABORT_ROUNDS = 5
 _ABORT_PAUSE = 0.3
 
@@ -58,11 +64,7 @@ Step = Callable[[str], None]
 
 
 class TransactionLostError(KafkaError):
-    """A transaction that should hold (part of) a batch is gone."""
-
-
-def transactional_id(query: str, batch: int, partition: int, attempt: str) -> str:
-    return f"{_PREFIX}/{query}/{batch}/{partition}/{attempt}"
+    """A transaction that should hold (part of) a batch is gone, or will be too soon."""
 
 
 class CommitProtocol:
@@ -85,20 +87,15 @@ class CommitProtocol:
         self._driver.run(self._log.forget())
 
     async def _commit(self, transactions: tuple[OpenTransaction, ...]) -> None:
-        checking = asyncio.ensure_future(self._lost(transactions))
-        try:
-            decision = await self._log.open()
-        finally:
-            lost = await checking
+        decision = await self._log.open()
         self._step("opened")
         if decision is None or decision.batch < self._batch:
             decision = Decision(self._query, self._batch, transactions)
-            if lost is not None:
-                raise lost
             if transactions:
+                await self._check_alive(transactions)
                 await self._log.decide(decision)
                 self._step("decided")
-        await _gather([carry_out(self._cluster, decision, self._step), self._abort_strays(decision)])
+        await gather([carry_out(self._cluster, decision, self._step), abort_strays(self._cluster, self._log, decision)])
         self._step("ended")
 
     async def _abort(self) -> None:
@@ -107,43 +104,29 @@ class CommitProtocol:
             decision = Decision(self._query, self._batch, ())
             await self._log.decide(decision)  # so that a later job aborts what this one's last tasks may still open
         for _ in range(_ABORT_ROUNDS):  # tasks that Spark has not stopped yet may open one more
-            if not await self._abort_strays(decision):
+            if not await abort_strays(self._cluster, self._log, decision):
                 break
             await asyncio.sleep(_ABORT_PAUSE)
+            await self._log.read()
 
-    async def _lost(self, transactions: tuple[OpenTransaction, ...]) -> KafkaError | None:
-        """Why the batch cannot be decided: before anything is, a lost transaction only means that it is tried again."""
+    async def _check_alive(self, transactions: tuple[OpenTransaction, ...]) -> None:
+        """Before anything is decided, a transaction that is lost or nearly so only means that the batch is retried."""
 
         async def check(transaction: OpenTransaction) -> None:
             found = await describe_transaction(self._cluster, transaction.transactional_id)
             mine = (found.producer_id, found.epoch) == (transaction.producer_id, transaction.epoch)
             left = found.timeout_ms - (self._cluster.clock.time_ms() - found.start_ms)
-            if not mine or found.state != ONGOING or left < min(10_000, found.timeout_ms // 4):
+            needed = DECISIONS_IN_RESERVE * decision_limit_ms(found.timeout_ms)
+            if not mine or found.state != ONGOING or left < needed:
                 raise TransactionLostError(
                     ErrorCode.TRANSACTION_ABORTABLE,
                     f"batch {self._batch} of query {self._query} took longer than its transactions live "
-                    f"({found.timeout_ms} ms): nothing of it was written. Restart the query; if it happens again, make "
-                    "batches smaller, or raise kafka.transaction.timeout.ms (up to the brokers' "
-                    "transaction.max.timeout.ms)",
+                    f"({found.timeout_ms} ms, of which {needed} ms must be left): nothing of it was written. Restart "
+                    "the query; if it happens again, make batches smaller, or raise kafka.transaction.timeout.ms (up "
+                    "to the brokers' transaction.max.timeout.ms)",
                 )
 
-        try:
-            await _gather(check(transaction) for transaction in transactions)
-        except KafkaError as error:
-            return error
-        return None
-
-    async def _abort_strays(self, decision: Decision | None) -> bool:
-        return await abort_strays(self._cluster, self._query, decision)
-
-
-async def abort_strays(cluster: ClusterClient, query: str, decision: Decision | None) -> bool:
-    """Everything of this query that is open now and not decided belongs to nobody. Whether there was any."""
-    kept = {transaction.transactional_id for transaction in decision.transactions} if decision else set()
-    listed = await list_transactions(cluster, prefix=f"{_PREFIX}/{query}/", states=[ONGOING])
-    strays = [listing.transactional_id for listing in listed if listing.transactional_id not in kept]
-    await _gather(fence(cluster, stray) for stray in strays)
-    return bool(strays)
+        await gather(check(transaction) for transaction in transactions)
 
 
 async def carry_out(cluster: ClusterClient, decision: Decision, step: Step) -> None:
@@ -157,7 +140,7 @@ async def carry_out(cluster: ClusterClient, decision: Decision, step: Step) -> N
                 raise _lost(decision, transaction, error) from error
         step("committed one")
 
-    await _gather(end(transaction) for transaction in decision.transactions)
+    await gather(end(transaction) for transaction in decision.transactions)
 
 
 async def _was_committed(cluster: ClusterClient, transaction: OpenTransaction) -> bool:
@@ -185,36 +168,24 @@ def _lost(decision: Decision, transaction: OpenTransaction, error: KafkaError) -
 
 async def recover_jobs(cluster: ClusterClient, topic: str, step: Step) -> None:
     """Carry out what batch jobs had decided before they died; abort what is left of those that had not."""
-    await cluster.ensure_topics([topic])
-    if topic not in cluster.metadata.topics:
-        return
-    places = [TopicPartition(topic, number) for number in cluster.metadata.partitions(topic)]
-    decisions = await read_decisions(cluster, places)
-    for decision in decisions.values():
-        if decision.query.startswith(JOB):
-            await _recover_job(cluster, topic, decision, step)
+    for job, standing in (await all_standings(cluster, topic)).items():
+        if job.startswith(JOB):
+            await _recover_job(cluster, DecisionLog(cluster, topic, job), standing, step)
 
 
-async def _recover_job(cluster: ClusterClient, topic: str, decision: Decision, step: Step) -> None:
+async def _recover_job(cluster: ClusterClient, log: DecisionLog, standing: Standing, step: Step) -> None:
     """Another job's loss is reported here for the last time: it must not stop those that come after it."""
+    if standing.decision is None:  # it runs, or it died before it decided: its transactions end by themselves
+        old = [claim.transactional_id for claim in standing.claims if is_forgotten(cluster, claim)]
+        if old:
+            await log.open()
+            await log.settle(old)
+        return
     try:
-        await carry_out(cluster, decision, step)
+        await carry_out(cluster, standing.decision, step)
     except TransactionLostError as error:
         _log.error("a batch job of the past is incomplete: %s", error)
-    await abort_strays(cluster, decision.query, decision)
-    log = DecisionLog(cluster, topic, decision.query)
-    if await log.open() is not None:
+    decision = await log.open()
+    await abort_strays(cluster, log, standing.decision)
+    if decision is not None:
         await log.forget()
-
-
-async def _gather(operations: Iterable[object]) -> None:
-    """Run them, a bounded number at once; the first error is raised when all have ended."""
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def run(operation: object) -> None:
-        async with gate:
-            await operation  # type: ignore[misc]  # coroutines, as the callers give them
-
-    for outcome in await asyncio.gather(*(run(operation) for operation in operations), return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.spark.offsets import EARLIEST, LATEST, Offsets, parse_assignment, parse_offsets
+from tidelog.spark.transaction_names import checked_query_id
 
 _log = logging.getLogger(__name__)
 WIRE, SEGMENTS = "wire", "segments"
@@ -90,6 +91,7 @@ class SinkOptions:
     decisions_topic: str = "__tidelog_spark_decisions"
     query_id: str | None = None
     batch_id: int | None = None
+    checkpoint: str | None = None
 
 
 class _Raw:
@@ -187,7 +189,8 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     raw = _Raw(options)
     kafka = raw.kafka(_FORBIDDEN_SINK)
     _check_place(kafka, WIRE, ())
-    if raw.text("batchId") is not None and raw.text("queryId") is None:
+    query = raw.text("queryId")
+    if raw.text("batchId") is not None and query is None:
         raise UsageError("batchId needs a queryId: together they name the write")
     return SinkOptions(
         kafka=kafka,
@@ -195,8 +198,9 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         include_timestamp=raw.flag("includeTimestamp", False),
         delivery=_choice(raw, "delivery", EXACTLY_ONCE, (EXACTLY_ONCE, AT_LEAST_ONCE)),
         decisions_topic=raw.text("decisionsTopic") or SinkOptions.decisions_topic,
-        query_id=raw.text("queryId"),
+        query_id=None if query is None else checked_query_id(query),
         batch_id=raw.count("batchId", least=0),
+        checkpoint=raw.text("checkpointLocation"),
     )
 
 

@@ -7,6 +7,8 @@ each on an instance of its own; what they share travels in the tasks' messages. 
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -19,19 +21,25 @@ from pyspark.sql.datasource import (
 )
 
 from tidelog.client.blocking import BackgroundDriver, Driver
+from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.client.topics import ensure_writable
 from tidelog.common.rng import system_rng
 from tidelog.common.uuids import random_uuid, uuid_to_text
-from tidelog.spark.commit_protocol import JOB, CommitProtocol, recover_jobs, transactional_id
+from tidelog.spark.checkpoint import query_of_checkpoint
+from tidelog.spark.commit_protocol import CommitProtocol, recover_jobs
+from tidelog.spark.decisions import claim
 from tidelog.spark.options import EXACTLY_ONCE, SinkOptions
 from tidelog.spark.rows import RowColumns
+from tidelog.spark.transaction_names import JOB, TransactionName
 from tidelog.spark.worker import prepare_worker
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
+_log = logging.getLogger(__name__)
 #: The brokers' default for the longest that they allow (transaction.max.timeout.ms).
 _TRANSACTION_TIMEOUT_MS = 900_000
 #: Batches of several partitions in one request. Brokers take requests of up to 100 MB (socket.request.max.bytes).
@@ -72,7 +80,7 @@ class _Writer:
         name = None
         if self._options.delivery == EXACTLY_ONCE:
             attempt = f"{context.taskAttemptId() if context else 0}-{uuid_to_text(random_uuid(system_rng()))}"
-            name = transactional_id(query, batch_id, partition, attempt)
+            name = str(TransactionName(query, batch_id, partition, attempt))
         with BackgroundDriver(self._settings()) as driver:
             producer, rows = self._send_all(driver, name, (batch for batch in batches if batch.num_rows))
             if producer is None:
@@ -110,11 +118,17 @@ class _Writer:
 
     def _open(self, driver: Driver, name: str | None) -> ArrowProducer:
         producer = ArrowProducer(driver.cluster, transactional_id=name, buffer_bytes=_BUFFER_BYTES)
-        driver.run(producer.init())
-        if name is not None:
-            producer.begin()
+        if name is None:
+            driver.run(producer.init())
+        else:
+            driver.run(self._begin(driver.cluster, producer, name))
         self.step("opened a transaction")
         return producer
+
+    async def _begin(self, cluster: ClusterClient, producer: ArrowProducer, name: str) -> None:
+        """Nothing is written before the claim: what a task may leave open can be found."""
+        await asyncio.gather(producer.init(), claim(cluster, self._options.decisions_topic, name))
+        producer.begin()
 
     def _protocol(self, driver: Driver, query: str, batch_id: int) -> CommitProtocol:
         return CommitProtocol(driver, self._options.decisions_topic, query, batch_id, self.step)
@@ -144,11 +158,16 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
             protocol.commit(message.transaction for message in written if message.transaction is not None)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        written = [message for message in messages if isinstance(message, Written)]
-        if self._options.delivery != EXACTLY_ONCE or not written:
+        """When every task has failed, no message names the query: then its checkpoint does."""
+        if self._options.delivery != EXACTLY_ONCE:
+            return
+        named = next((message.query for message in messages if isinstance(message, Written)), None)
+        query = named or self._options.query_id or query_of_checkpoint(self._options.checkpoint)
+        if query is None:
+            _log.warning("batch %d failed before a task could name its query: the next batch aborts its rest", batchId)
             return
         with Driver(self._settings()) as driver:
-            self._protocol(driver, written[0].query, batchId).abort()
+            self._protocol(driver, query, batchId).abort()
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
@@ -164,8 +183,10 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         name = options.query_id if self._named else None
         self._job = name or JOB + uuid_to_text(random_uuid(system_rng()))
         self._batch = options.batch_id or 0
-        if options.delivery == EXACTLY_ONCE and not self._named:
-            with Driver(self._settings()) as driver:
+        with Driver(self._settings()) as driver:
+            if options.topic is not None:
+                driver.run(ensure_writable(driver.cluster, options.topic))
+            if options.delivery == EXACTLY_ONCE and not self._named:
                 driver.run(recover_jobs(driver.cluster, options.decisions_topic, self.step))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

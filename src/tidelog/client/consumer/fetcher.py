@@ -70,7 +70,10 @@ class Fetched:
 class Fetcher:
     """Fetches ranges of partitions. Use from one task: `poll` until `done`."""
 
-    def __init__(self, cluster: ClusterClient, ranges: Mapping[TopicPartition, FetchRange]) -> None:
+    def __init__(
+        self, cluster: ClusterClient, ranges: Mapping[TopicPartition, FetchRange], *, isolation: int | None = None
+    ) -> None:
+        """`isolation` goes before the client's `isolation.level`."""
         config = cluster.config
         self.ranges = dict(ranges)
         self.clock = cluster.clock
@@ -82,7 +85,8 @@ class Fetcher:
         self._check_crcs = config[keys.CHECK_CRCS]
         self._give_up_after = config[keys.DEFAULT_API_TIMEOUT_MS] / 1000
         committed = config[keys.ISOLATION_LEVEL] == "read_committed"
-        self._isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
+        usual = READ_COMMITTED if committed else READ_UNCOMMITTED
+        self._isolation = usual if isolation is None else isolation
         self._sessions: dict[int, FetchSession] = {}
         self._in_flight: dict[int, asyncio.Task[Any]] = {}
         self._problem: KafkaError | None = None

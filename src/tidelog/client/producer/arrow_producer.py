@@ -26,6 +26,7 @@ from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.producer.lane import Batch, Lane
 from tidelog.client.producer.sender import Sender
 from tidelog.client.producer.transactions import OpenTransaction, ProducerState
+from tidelog.client.topics import ensure_writable
 from tidelog.client.transactions import add_partitions, end_transaction, init_producer_id
 from tidelog.common.errors import KafkaError, UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
@@ -52,17 +53,21 @@ class ArrowProducer:
         *,
         transactional_id: str | None = None,
         buffer_bytes: int = 32 << 20,
+        idempotent: bool | None = None,
+        transaction_timeout_ms: int | None = None,
     ) -> None:
+        """The last two go before the client's `enable.idempotence` and `transaction.timeout.ms`."""
         config = cluster.config
         self.state = ProducerState(transactional_id)
         self._cluster = cluster
         self._buffer_bytes = buffer_bytes
         self._codec = Codec.from_name(config[keys.COMPRESSION_TYPE])
         self._batch_bytes = min(config[keys.BATCH_SIZE], config[keys.MAX_REQUEST_SIZE])
-        self._idempotent = config[keys.ENABLE_IDEMPOTENCE] or transactional_id is not None
+        wanted = config[keys.ENABLE_IDEMPOTENCE] if idempotent is None else idempotent
+        self._idempotent = wanted or transactional_id is not None
         self._window = min(config[keys.MAX_IN_FLIGHT], 5)
         self._delivery_timeout = config[keys.DELIVERY_TIMEOUT_MS] / 1000
-        self._transaction_timeout_ms = config[keys.TRANSACTION_TIMEOUT_MS]
+        self._transaction_timeout_ms = transaction_timeout_ms or config[keys.TRANSACTION_TIMEOUT_MS]
         self._buffers = LargeBuffers(kept=8 + 2 * buffer_bytes // self._batch_bytes)  # a `send` may go beyond the limit
         self._sender = Sender(
             cluster,
@@ -141,7 +146,7 @@ class ArrowProducer:
         self._check()
         if not len(value):
             return
-        await self._cluster.retry(lambda: self._topic_known(topic))
+        await ensure_writable(self._cluster, topic)
         partitions = self._partitions_of(topic, len(value), key, partition)
         placed = rows_by_partition(partitions, len(self._cluster.metadata.partitions(topic)))
         await self._add_to_transaction([TopicPartition(topic, number) for number, _ in placed])
@@ -193,10 +198,6 @@ class ArrowProducer:
 
     def _fail(self, error: KafkaError) -> None:
         self._failure = self._failure or error
-
-    async def _topic_known(self, topic: str) -> None:
-        await self._cluster.ensure_topics([topic])
-        self._cluster.metadata.topic(topic)
 
     def _partitions_of(self, topic: str, rows: int, key: pa.Array | None, partition: pa.Array | None) -> pa.Array:
         import pyarrow as pa
