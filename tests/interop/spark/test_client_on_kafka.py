@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +27,8 @@ from tidelog.client.transactions import describe_transaction, end_transaction, f
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.records.arrow import batches_to_arrow
-from tidelog.spark.decisions import Decision, DecisionLog
+from tidelog.spark.decisions import Decision, DecisionLog, all_standings, claim
+from tidelog.spark.transaction_names import TransactionName
 
 pytestmark = pytest.mark.java
 
@@ -122,6 +124,57 @@ def test_decisions(driver: Driver) -> None:
         assert await DecisionLog(driver.cluster, "decisions", "other").open() is None
 
     driver.run(scenario())
+
+
+def test_an_open_decision_of_another_query_holds_nobody_back(driver: Driver) -> None:
+    """As a driver leaves it that was killed in the middle: ours are read all the same, before it and behind it."""
+
+    async def scenario() -> None:
+        await topics.create_topic(driver.cluster, "held", 1, config={"cleanup.policy": "compact"})
+        mine = DecisionLog(driver.cluster, "held", "mine")
+        await mine.open()
+        await mine.decide(Decision("mine", 1, ()))
+        killed = ArrowProducer(driver.cluster, transactional_id="held/killed")
+        await killed.init()
+        killed.begin()
+        await killed.send(
+            "held", key=column("killed"), value=pa.array([Decision("killed", 7, ()).encode()], pa.binary())
+        )
+        await killed.flush()
+        stray = str(TransactionName("mine", 3, 0, "a"))
+        await claim(driver.cluster, "held", stray)
+        assert await mine.read() == Decision("mine", 1, ())
+        await mine.decide(Decision("mine", 2, ()))
+        newer = DecisionLog(driver.cluster, "held", "mine")
+        assert await newer.open() == Decision("mine", 2, ())
+        assert [one.transactional_id for one in newer.claims] == [stray]
+        found = await all_standings(driver.cluster, "held")
+        assert list(found) == ["mine"], "what is open is no decision"
+        taken_over = DecisionLog(driver.cluster, "held", "killed")
+        assert await taken_over.open() is None
+
+    driver.run(scenario())
+
+
+def test_a_missing_topic_is_made(driver: Driver) -> None:
+    producer = ArrowProducer(driver.cluster)
+    driver.run(producer.init())
+    driver.run(producer.send("made-by-the-broker", value=column("x")))
+    driver.run(producer.flush())
+    assert committed(driver, "made-by-the-broker", 1) == ["x"]
+
+
+@pytest.mark.parametrize("version", [KAFKA_3, KAFKA_4])
+def test_a_missing_topic_that_is_not_made_is_told_at_once(version: str, tmp_path: Path) -> None:
+    properties = {"auto.create.topics.enable": "false"}
+    with (
+        KafkaBroker(version, tmp_path, properties=properties) as kafka,
+        Driver({"bootstrap.servers": kafka.address}) as driver,
+    ):
+        producer = ArrowProducer(driver.cluster)
+        driver.run(producer.init())
+        with pytest.raises(KafkaError, match="topic missing does not exist"):
+            driver.run(asyncio.wait_for(producer.send("missing", value=column("x")), 30))
 
 
 def test_offsets_groups_and_deleted_records(driver: Driver) -> None:
