@@ -36,6 +36,81 @@ class Mutant:
 LOG = "unit/log spec property/log"
 SPARK = "unit/spark"
 MUTANTS = [
+    Mutant(
+        "spark-decision-not-checked",
+        "spark/commit_protocol.py",
+        "or left < needed:",
+        "or left < 0:",
+        SPARK,
+    ),
+    Mutant(
+        "spark-decision-checked-too-early",
+        "spark/commit_protocol.py",
+        """        decision = await self._log.open()
+        self._step("opened")
+        if decision is None or decision.batch < self._batch:
+            decision = Decision(self._query, self._batch, transactions)
+            if transactions:
+                await self._check_alive(transactions)
+""",
+        """        await self._check_alive(transactions)
+        decision = await self._log.open()
+        self._step("opened")
+        if decision is None or decision.batch < self._batch:
+            decision = Decision(self._query, self._batch, transactions)
+            if transactions:
+""",
+        SPARK,
+    ),
+    Mutant(
+        "spark-decision-lives-as-long-as-a-batch",
+        "spark/decisions.py",
+        "transaction_timeout_ms=self._limit_ms",
+        "transaction_timeout_ms=None",
+        SPARK,
+    ),
+    Mutant(
+        "spark-late-decision-is-made",
+        "spark/decisions.py",
+        "if clock.monotonic() >= deadline:",
+        "if clock.monotonic() >= deadline + 1000:",
+        SPARK,
+    ),
+    Mutant(
+        "spark-strays-of-longer-names",
+        "spark/transaction_names.py",
+        "(?P<query>.+)/(?P<batch>",
+        "(?P<query>[^/]+)/(?:.*/)?(?P<batch>",
+        SPARK,
+    ),
+    Mutant(
+        "spark-aborted-decision-counts",
+        "spark/decision_reader.py",
+        "if marker is not None and marker.committed:",
+        "if marker is not None:",
+        SPARK,
+    ),
+    Mutant(
+        "spark-decisions-move-with-the-count",
+        "spark/decisions.py",
+        "min(partitions, PARTITIONS)",
+        "partitions",
+        SPARK,
+    ),
+    Mutant(
+        "spark-abort-without-messages",
+        "spark/writers.py",
+        "named or self._options.query_id or query_of_checkpoint(self._options.checkpoint)",
+        "named",
+        SPARK,
+    ),
+    Mutant(
+        "missing-topic-is-waited-for",
+        "client/topics.py",
+        "and not await _makes_topics(cluster)",
+        "and False",
+        "unit/client/test_topics.py",
+    ),
     Mutant("bound-is-read", "log/local_log.py", "else min(upper_bound, end)", "else end", LOG),
     Mutant("read-past-the-end", "log/local_log.py", "if offset > end or offset", "if offset > end + 1 or offset", LOG),
     Mutant(
@@ -209,79 +284,6 @@ MUTANTS = [
         "for name in config.unknown:",
         "for name in ():",
         "unit/client/test_config.py",
-        "spark-decision-not-checked",
-        "spark/commit_protocol.py",
-        "or left < needed:",
-        "or left < 0:",
-        SPARK,
-    ),
-    Mutant(
-        "spark-decision-checked-too-early",
-        "spark/commit_protocol.py",
-        """        decision = await self._log.open()
-        self._step("opened")
-        if decision is None or decision.batch < self._batch:
-            decision = Decision(self._query, self._batch, transactions)
-            if transactions:
-                await self._check_alive(transactions)
-""",
-        """        await self._check_alive(transactions)
-        decision = await self._log.open()
-        self._step("opened")
-        if decision is None or decision.batch < self._batch:
-            decision = Decision(self._query, self._batch, transactions)
-            if transactions:
-""",
-        SPARK,
-    ),
-    Mutant(
-        "spark-decision-lives-as-long-as-a-batch",
-        "spark/decisions.py",
-        "transaction_timeout_ms=self._limit_ms",
-        "transaction_timeout_ms=None",
-        SPARK,
-    ),
-    Mutant(
-        "spark-late-decision-is-made",
-        "spark/decisions.py",
-        "if clock.monotonic() >= deadline:",
-        "if clock.monotonic() >= deadline + 1000:",
-        SPARK,
-    ),
-    Mutant(
-        "spark-strays-of-longer-names",
-        "spark/transaction_names.py",
-        "(?P<query>.+)/(?P<batch>",
-        "(?P<query>[^/]+)/(?:.*/)?(?P<batch>",
-        SPARK,
-    ),
-    Mutant(
-        "spark-aborted-decision-counts",
-        "spark/decision_reader.py",
-        "if marker is not None and marker.committed:",
-        "if marker is not None:",
-        SPARK,
-    ),
-    Mutant(
-        "spark-decisions-move-with-the-count",
-        "spark/decisions.py",
-        "min(partitions, PARTITIONS)",
-        "partitions",
-        SPARK,
-    ),
-    Mutant(
-        "spark-abort-without-messages",
-        "spark/writers.py",
-        "named or self._options.query_id or query_of_checkpoint(self._options.checkpoint)",
-        "named",
-        SPARK,
-    ),
-    Mutant(
-        "missing-topic-is-waited-for",
-        "client/topics.py",
-        "and not await _makes_topics(cluster)",
-        "and False",
-        "unit/client/test_topics.py",
     ),
 ]
 
