@@ -1,5 +1,6 @@
 """`/metrics` and `/health`, when asked for (`tidelog.http.listener`): a few lines of HTTP on the broker's own loop.
 
+`/health` answers 503 while anything is offline: a log directory that failed, or the broker as a whole.
 `/metrics` renders the broker's plain counters and gauges in Prometheus' text form; `prometheus_client` is imported when
 somebody scrapes for the first time, and its registry belongs to this server.
 """
@@ -66,22 +67,24 @@ class HttpServer:
         if method not in (b"GET", b"HEAD"):
             return _response(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", b"GET only\n")
         if path == "/health":
-            healthy = self._broker.failure is None
-            body = json.dumps(self._health()).encode() + b"\n"
-            return _response(HTTPStatus.OK if healthy else HTTPStatus.SERVICE_UNAVAILABLE, "application/json", body)
+            health = self._health()
+            status = HTTPStatus.OK if health["status"] == "ok" else HTTPStatus.SERVICE_UNAVAILABLE
+            return _response(status, "application/json", json.dumps(health).encode() + b"\n")
         if path == "/metrics":
             return _response(HTTPStatus.OK, "text/plain; version=0.0.4; charset=utf-8", self._metrics())
         return _response(HTTPStatus.NOT_FOUND, "text/plain", b"/metrics or /health\n")
 
     def _health(self) -> dict[str, object]:
+        """`ok`; `degraded` while a log directory is offline, and with it the partitions in it; `failed` at the end."""
         broker = self._broker
+        offline = [str(directory.path) for directory in broker.log_manager.offline_dirs]
         return {
-            "status": "ok" if broker.failure is None else "failed",
+            "status": "failed" if broker.failure is not None else "degraded" if offline else "ok",
             "node": broker.node_id,
             "cluster": broker.metadata.cluster_id,
             "topics": len(broker.metadata.topics),
             "partitions": broker.metadata.partition_total,
-            "offline_dirs": [str(directory.path) for directory in broker.log_manager.offline_dirs],
+            "offline_dirs": offline,
         }
 
     def _metrics(self) -> bytes:

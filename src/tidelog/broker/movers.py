@@ -2,8 +2,12 @@
 
 A copy is made beside the present log, in the other directory, as `<topic>-<partition>.<unique>-future`. A task reads
 the present log and appends to the copy as a follower would, chunk by chunk, the reads on a thread. When the copy has
-everything, it takes the present log's place, on the event loop and without a breath in between: no append can slip
-past. The old directory goes the way of a deleted one. A restart finds the `-future` directory and goes on.
+everything, and has synced what the present log has, it takes that log's place, on the event loop and without a breath
+in between: no append can slip past. The old directory goes the way of a deleted one. A restart finds the `-future`
+directory and goes on, if it belongs to the same topic: a name alone says nothing.
+
+A move is between two logs, not between names: after every wait it looks whether both are still those of the partition
+(it may have been deleted meanwhile, and made anew), and ends if they are not.
 """
 
 from __future__ import annotations
@@ -14,7 +18,10 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
+from tidelog.log.log_dir import disk_error
+from tidelog.log.tasks import FlushTask
 
 if TYPE_CHECKING:
     from tidelog.broker.replication.partition import Partition
@@ -28,6 +35,14 @@ logger = logging.getLogger(__name__)
 CHUNK_BYTES = 4 << 20
 
 
+class _Move(NamedTuple):
+    """A move under way: these two logs, whatever lies under the partition's name later."""
+
+    tp: TopicPartition
+    current: PartitionLog
+    copy: PartitionLog
+
+
 class ReplicaMovers:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -35,9 +50,16 @@ class ReplicaMovers:
 
     def resume(self) -> None:
         """Go on with the moves that the last stop cut off."""
-        for tp in list(self._broker.log_manager.future):
-            if self._broker.replicas.partition(tp) is not None:
-                self._begin(tp)
+        manager = self._broker.log_manager
+        for tp, copy in list(manager.future.items()):
+            partition = self._broker.replicas.partition(tp)
+            if partition is None:
+                continue
+            if copy.topic_id != partition.topic_id:
+                logger.warning("%s was not copied from the present %s, and is removed", copy.dir, tp)
+                manager.delete(tp, future=True)
+            else:
+                self._begin(_Move(tp, partition.log, copy))
 
     def move(self, partition: Partition, target: LogDir) -> None:
         """Begin to move; to where it is already, ends a move that is under way. Raises KafkaError."""
@@ -51,9 +73,14 @@ class ReplicaMovers:
         if manager.dir_of(partition.log) is target:
             return
         copy = manager.create(tp, partition.log.config, partition.topic_id, target.path, future=True)
+        move = _Move(tp, partition.log, copy)
         if partition.log.log_start_offset > 0:
-            copy.truncate_fully_and_start_at(partition.log.log_start_offset)
-        self._begin(tp)
+            try:
+                copy.truncate_fully_and_start_at(partition.log.log_start_offset)
+            except StorageError as error:
+                self._blame(move, error)
+                raise
+        self._begin(move)
 
     async def stop(self) -> None:
         tasks = list(self._tasks.values())
@@ -61,64 +88,79 @@ class ReplicaMovers:
             self._cancel(tp)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, tp: TopicPartition) -> None:
-        self._broker.log_manager.cleaner.pause(tp)
-        self._tasks[tp] = asyncio.get_running_loop().create_task(self._run(tp), name=f"move {tp}")
+    def _begin(self, move: _Move) -> None:
+        self._broker.log_manager.cleaner.pause(move.tp)
+        self._tasks[move.tp] = asyncio.get_running_loop().create_task(self._run(move), name=f"move {move.tp}")
 
     def _cancel(self, tp: TopicPartition) -> None:
         task = self._tasks.pop(tp, None)
         if task is not None:
             task.cancel()
 
-    async def _run(self, tp: TopicPartition) -> None:
+    async def _run(self, move: _Move) -> None:
         """A move that fails leaves the present log as it was; the disk that is to blame goes offline by itself."""
         try:
-            while (copied := await self._copy_some(tp)) is not None:
+            while (copied := await self._copy_some(move)) is not None:
                 rate = self._broker.config[keys.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND]
                 await asyncio.sleep(copied / max(rate, 1))
-            logger.info("%s moved to %s", tp, self._finish(tp))
+            logger.info("%s moved to %s", move.tp, self._finish(move))
         except (KafkaError, OSError) as error:
-            logger.error("%s could not be moved: %s", tp, error)
-            self._blame(tp, error)
+            logger.error("%s could not be moved: %s", move.tp, error)
+            self._blame(move, error)
         finally:
-            self._broker.log_manager.cleaner.resume(tp)
-            self._tasks.pop(tp, None)
+            self._broker.log_manager.cleaner.resume(move.tp)
+            if self._tasks.get(move.tp) is asyncio.current_task():
+                del self._tasks[move.tp]
 
-    async def _copy_some(self, tp: TopicPartition) -> int | None:
+    async def _copy_some(self, move: _Move) -> int | None:
         """Copy a chunk; its bytes, or None when the copy is complete (then nothing has run since it was looked at)."""
-        current, copy = self._logs(tp)
+        self._check(move)
+        current, copy = move.current, move.copy
         if copy.log_end_offset < current.log_start_offset:
             copy.truncate_fully_and_start_at(current.log_start_offset)
         found = current.read(copy.log_end_offset, CHUNK_BYTES)
         if found.slice is None:
-            return None if copy.log_end_offset >= current.log_end_offset else 0
+            return await self._sync(move)
         data = await asyncio.get_running_loop().run_in_executor(None, _read, found.slice)
-        _, copy = self._logs(tp)
+        self._check(move)
         copy.append_as_follower(data)
         return len(data)
 
-    def _finish(self, tp: TopicPartition) -> str:
-        broker = self._broker
-        current, copy = self._logs(tp)
+    async def _sync(self, move: _Move) -> int | None:
+        """The copy has everything: None when it has synced what the present log has, too; else it does that now."""
+        current, copy = move.current, move.copy
+        if copy.log_end_offset >= current.log_end_offset and copy.recovery_point >= current.recovery_point:
+            return None
+        job = copy.flush_job()
+        if job is not None:
+            task = FlushTask(copy, job)
+            await asyncio.get_running_loop().run_in_executor(None, task.run)
+            self._check(move)
+            self._broker.log_manager.flushed(task)
+        return 0
+
+    def _finish(self, move: _Move) -> str:
+        broker, current, copy = self._broker, move.current, move.copy
+        for epoch, offset in current.leader_epochs.entries:
+            if epoch > copy.leader_epochs.latest_epoch:  # it began, and has written nothing yet
+                copy.assign_epoch(epoch, offset)
         copy.advance_high_watermark(current.high_watermark)
         if current.log_start_offset > copy.log_start_offset:
             copy.advance_log_start(current.log_start_offset)
-        log = broker.log_manager.replace_current_with_future(tp)
-        broker.replicas.replace_log(tp, log)
+        log = broker.log_manager.replace_current_with_future(move.tp)
+        broker.replicas.replace_log(move.tp, log)
         return str(log.dir.parent)
 
-    def _logs(self, tp: TopicPartition) -> tuple[PartitionLog, PartitionLog]:
+    def _check(self, move: _Move) -> None:
         manager = self._broker.log_manager
-        current, copy = manager.get(tp), manager.get(tp, future=True)
-        if current is None or copy is None:
+        if manager.get(move.tp) is not move.current or manager.get(move.tp, future=True) is not move.copy:
             raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, "it is no longer here")
-        return current, copy
 
-    def _blame(self, tp: TopicPartition, error: KafkaError | OSError) -> None:
-        copy = self._broker.log_manager.get(tp, future=True)
-        cause = error if isinstance(error, OSError) else error.__cause__
-        if copy is not None and isinstance(error, (OSError, StorageError)) and isinstance(cause, OSError):
-            self._broker.log_manager.fail_dir(self._broker.log_manager.dir_of(copy), cause)
+    def _blame(self, move: _Move, error: KafkaError | OSError) -> None:
+        manager = self._broker.log_manager
+        cause = disk_error(error)
+        if cause is not None and manager.get(move.tp, future=True) is move.copy:
+            manager.fail_dir(manager.dir_of(move.copy), cause)
 
 
 def _read(piece: FileSlice) -> bytes:

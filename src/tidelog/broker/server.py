@@ -23,7 +23,7 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.controller.controller import Controller
 from tidelog.broker.controller.images import BrokerImage
-from tidelog.broker.controller.loading import load_configs
+from tidelog.broker.controller.loading import load_configs, load_topic_ids
 from tidelog.broker.controller.producer_ids import ProducerIds
 from tidelog.broker.controller.propagation import LocalPropagation
 from tidelog.broker.identity import settle_identity
@@ -35,7 +35,7 @@ from tidelog.broker.store.api import Create, Store
 from tidelog.broker.store.local import FILE_NAME, LocalStore
 from tidelog.broker.topic_configs import BROKER_SYNONYMS, TopicConfigs
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
-from tidelog.common.errors import TidelogError, UsageError
+from tidelog.common.errors import StorageError, TidelogError, UsageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
@@ -129,7 +129,8 @@ class Broker:
         await self._load_configs()
         await guard_unknown(self)
         self.purgatories = Purgatories(self.clock, asyncio.get_running_loop())
-        self.log_manager.load(self.configs.log_config)
+        self.log_manager.load(self.configs.log_config, await load_topic_ids(self.store))
+        self.log_manager.on_dir_failure(lambda directory, partitions: self._on_dir_failure())
         if adopted:
             from tidelog.broker.adoption.adopt import reserve_producer_ids
 
@@ -209,6 +210,12 @@ class Broker:
             self.failure = error
             logger.critical("The broker cannot go on and stops: %s", error, exc_info=error)
             self._ended.set()
+
+    def _on_dir_failure(self) -> None:
+        """A broker whose last log directory is gone serves nothing: it ends, and whoever runs it sees that."""
+        if not self.log_manager.live_dirs:
+            failed = "; ".join(f"{directory.path}: {directory.error}" for directory in self.log_manager.dirs)
+            self.fatal(StorageError(f"every log directory has failed ({failed})"))
 
     def spawn(self, name: str, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a task that must not die: its failure is the broker's."""
@@ -313,7 +320,7 @@ class Broker:
             await self.store.multi(missing)
 
     async def _adopt(self) -> bool:
-        found = await foreign_partitions(self.store, self.log_manager.live_dirs)
+        found = await foreign_partitions(self.store, self.log_manager)
         if not found:
             return False
         from tidelog.broker.adoption.adopt import adopt

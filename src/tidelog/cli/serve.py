@@ -83,8 +83,10 @@ def serve(arguments: Arguments) -> int:
     _warn(config)
     import uvloop
 
-    failed: bool = uvloop.run(_run(config))
-    return 1 if failed else 0
+    failure: BaseException | None = uvloop.run(_run(config))
+    if failure is not None:
+        sys.stderr.write(f"error: the broker has ended: {failure}\n")
+    return 0 if failure is None else 1
 
 
 def build_config(arguments: Arguments) -> BrokerConfig:
@@ -141,8 +143,8 @@ def _warn(config: BrokerConfig) -> None:
         raise UsageError("process.roles=controller: a Tidelog node is a broker; add the broker role")
 
 
-async def _run(config: BrokerConfig) -> bool:
-    """Start, say so, wait, stop; returns whether it failed."""
+async def _run(config: BrokerConfig) -> BaseException | None:
+    """Start, say so, wait, stop; returns why it had to end, if it had."""
     import asyncio
 
     from tidelog.broker.server import Broker
@@ -162,7 +164,7 @@ async def _run(config: BrokerConfig) -> bool:
     for task in ended:
         task.cancel()
     await broker.stop()
-    return broker.failure is not None
+    return broker.failure
 
 
 def command() -> click.Command:

@@ -118,6 +118,25 @@ def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogCo
         raise StorageError(f"{path} cannot be loaded: {error.message}") from error
 
 
+def choose(one: PartitionLog, other: PartitionLog) -> tuple[PartitionLog, PartitionLog]:
+    """(the one to serve, the one to spare) of two logs of a partition.
+
+    A move between directories that was cut off leaves both. The copy had everything when it took the present log's
+    place, so what one of them has more was written later, or it is what a power loss took from the other.
+    """
+    if one.topic_id is None or one.topic_id != other.topic_id:
+        raise StorageError(
+            f"{one.topic_partition} lies in {one.dir} and in {other.dir}, and they do not say that they belong to the "
+            "same topic: remove one of them"
+        )
+    first, second = sorted((one, other), key=_progress, reverse=True)
+    return first, second
+
+
+def _progress(log: PartitionLog) -> tuple[int, int, int]:
+    return log.leader_epochs.latest_epoch, log.log_end_offset, log.log_start_offset
+
+
 def close_all(logs: Sequence[PartitionLog], threads: int) -> None:
     """Flush and close logs; they are not used any more, so that any thread may. Raises the first disk error.
 

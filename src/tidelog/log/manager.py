@@ -32,13 +32,14 @@ from tidelog.log.cleaner.cleaner import LogCleaner
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.config import LogConfig
 from tidelog.log.file_budget import FileBudget
-from tidelog.log.loading import Found, close_all, load_dirs
+from tidelog.log.loading import Found, choose, close_all, load_dirs
 from tidelog.log.log_dir import LogDir, Snapshot, disk_error
 from tidelog.log.meta_properties import MetaProperties
 from tidelog.log.names import (
     LOG_START_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
+    DirName,
     delete_dir_name,
     future_dir_name,
     stray_dir_name,
@@ -115,29 +116,70 @@ class LogManager:
                 self._guard(directory, partial(directory.write_meta, identity))
         self._require_live()
 
-    def load(self, config_for: Callable[[str], LogConfig] | None = None) -> None:
-        """Load every partition, recovering what an unclean stop left. `config_for(topic)` is its configuration."""
+    def partition_dirs(self) -> dict[TopicPartition, Path]:
+        """Every partition that lies in the directories (those on their way in, out or aside are none); not loaded."""
+        found: dict[TopicPartition, Path] = {}
+        for directory in self.live_dirs:
+            for path, name in self._guard(directory, partial(_listed, directory)) or ():
+                if not name.kind:
+                    found[name.topic_partition] = path
+        self._require_live()
+        return found
+
+    def load(
+        self,
+        config_for: Callable[[str], LogConfig] | None = None,
+        topic_ids: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Load every partition, recovering what an unclean stop left. `config_for(topic)` is its configuration.
+
+        `topic_ids` are those of the cluster's topics: what belongs to another topic of that name is set aside.
+        """
         config_for = config_for or (lambda topic: self.config_of())
         directories = self.live_dirs
         for directory, found in zip(directories, load_dirs(self, directories, config_for, self._threads), strict=True):
-            self._guard(directory, partial(self._adopt, directory, found, config_for))
+            self._guard(directory, partial(self._adopt, directory, found, config_for, topic_ids or {}))
         self._require_live()
 
-    def _adopt(self, directory: LogDir, found: Found | BaseException, config_for: Callable[[str], LogConfig]) -> None:
+    def _adopt(
+        self,
+        directory: LogDir,
+        found: Found | BaseException,
+        config_for: Callable[[str], LogConfig],
+        topic_ids: Mapping[str, bytes],
+    ) -> None:
         if isinstance(found, BaseException):
             raise found
         for path, name in found.to_remove:
             self.remove_later(path, config_for(name.topic_partition.topic).file_delete_delay_ms)
         self.stray += found.stray
         for name, log in found.logs:
-            other = (self.future if name.kind == "future" else self.logs).setdefault(name.topic_partition, log)
-            if other is not log:
-                raise StorageError(
-                    f"{name.topic_partition} lies in {other.dir} and in {log.dir}: remove one of them "
-                    "(a move between directories that was cut off leaves both; the older one is the copy to remove)"
-                )
             self.partition_counts[directory.path] += 1
+            self._place(name, log, topic_ids.get(name.topic_partition.topic))
         directory.loaded = True
+
+    def _place(self, name: DirName, log: PartitionLog, topic_id: bytes | None) -> None:
+        """Take a log that was found into service, unless it is another topic's, or a copy that is not needed."""
+        tp, future = name.topic_partition, name.kind == "future"
+        if topic_id is not None and log.topic_id is not None and log.topic_id != topic_id:
+            logger.warning("%s belongs to another topic of that name, and is set aside", log.dir)
+            self._set_aside(tp, log, delete=future)
+            return
+        logs = self.future if future else self.logs
+        other = logs.setdefault(tp, log)
+        if other is not log:
+            logs[tp], spare = choose(other, log)
+            logger.warning("%s lies in %s as well as in %s, which has more", tp, spare.dir, logs[tp].dir)
+            self._set_aside(tp, spare, delete=True)
+
+    def _set_aside(self, tp: TopicPartition, log: PartitionLog, *, delete: bool) -> None:
+        """A log that is not the partition's: a copy goes, anything else is left for the operator."""
+        target = self._retire(tp, log, delete_dir_name if delete else stray_dir_name, remove=delete)
+        directory = self.dir_of(log)
+        if not delete:
+            self.stray.append(target)
+        if directory.online:
+            self._guard(directory, lambda: self.fs.sync_dir(directory.path))
 
     @property
     def _threads(self) -> int:
@@ -237,16 +279,18 @@ class LogManager:
         return bool(self.delete_many([tp], future=future))
 
     def delete_many(self, partitions: Iterable[TopicPartition], *, future: bool = False) -> list[TopicPartition]:
-        """Delete several partitions, with one write of the checkpoints for all; returns those that were there."""
-        logs = self.future if future else self.logs
-        gone = [(tp, logs.pop(tp)) for tp in partitions if tp in logs]
+        """Delete several partitions in every form, or only the copies that are being made of them (`future`); with one
+        write of the checkpoints for all. Returns those that were there."""
+        kinds = [self.future] if future else [self.logs, self.future]
+        wanted = list(partitions)
+        gone = [(tp, logs.pop(tp)) for logs in kinds for tp in wanted if tp in logs]
         directories = {self.dir_of(log): None for _, log in gone}
         for tp, log in gone:
             self._retire(tp, log, delete_dir_name, remove=True)
         for directory in directories:
             if directory.online:
                 self._guard(directory, partial(self._forget, directory, [tp for tp, _ in gone]))
-        return [tp for tp, _ in gone]
+        return list(dict.fromkeys(tp for tp, _ in gone))
 
     def _forget(self, directory: LogDir, partitions: Sequence[TopicPartition]) -> None:
         self.fs.sync_dir(directory.path)
@@ -274,18 +318,21 @@ class LogManager:
         def act() -> None:
             log.rename(target.name, sync=False)
             log.mark_deleted()
+            log.release()  # what a reader still holds is closed when it is done
             if remove:
-                self.remove_later(target, log.config.file_delete_delay_ms)
+                self.remove_later(target, log.config.file_delete_delay_ms, log)
 
         self._guard(directory, act)
         return target
 
-    def remove_later(self, path: Path, delay_ms: int) -> None:
+    def remove_later(self, path: Path, delay_ms: int, log: PartitionLog | None = None) -> None:
         """Remove a `-delete` directory with all that is in it, after a delay."""
-        self.scheduler.call_later(delay_ms / 1000, lambda: self._remove_tree(path))
+        self.scheduler.call_later(delay_ms / 1000, lambda: self._remove_tree(path, log))
 
-    def _remove_tree(self, path: Path) -> None:
+    def _remove_tree(self, path: Path, log: PartitionLog | None) -> None:
         def act() -> None:
+            if log is not None:
+                log.release()  # somebody may have read from it, or synced it, since it was renamed
             if self.fs.exists(path):
                 for name in self.fs.listdir(path):
                     self.fs.unlink(path / name, missing_ok=True)
@@ -299,13 +346,18 @@ class LogManager:
         return f"{self.rng.getrandbits(128):032x}"
 
     def replace_current_with_future(self, tp: TopicPartition) -> PartitionLog:
-        """The moved replica has caught up: it takes the place of the present one, which goes."""
-        # The order is Kafka's: a crash in between leaves the partition in both directories, which the next start
-        # refuses with a word of advice. The other order could leave it in neither.
-        future, current = self.future.pop(tp), self.logs.get(tp)
+        """The moved replica has caught up: it takes the place of the present one, which goes.
+
+        Raises StorageError when its disk fails at this: then the present one stays.
+        """
+        # The order is Kafka's: a crash in between leaves the partition in both directories, and the next start
+        # chooses. The other order could leave it in neither.
+        future, current = self.future[tp], self.logs.get(tp)
         target = self.dir_of(future)
         self._guard(target, lambda: future.rename(str(tp)))
-        self.logs[tp] = future
+        if not target.online:
+            raise StorageError(f"{target.path} failed: {target.error}")
+        self.logs[tp] = self.future.pop(tp)
         if current is not None:
             source = self.dir_of(current)
             self._guard(target, lambda: self.cleaner.moved(tp, source, target))
@@ -407,7 +459,8 @@ class LogManager:
                     del logs[tp]
                     self.cleaner.abort(tp)
                     log.release()
-                    lost.append(tp)
+                    if logs is self.logs:  # a copy that is gone is no loss
+                        lost.append(tp)
         for listener in self._listeners:
             listener(directory, lost)
 
@@ -437,3 +490,7 @@ def _flush_is_due(log: PartitionLog, now_ms: int) -> bool:
     if log.unflushed >= log.config.flush_messages:
         return True
     return log.unflushed_since_ms is not None and now_ms - log.unflushed_since_ms >= log.config.flush_ms
+
+
+def _listed(directory: LogDir) -> list[tuple[Path, DirName]]:
+    return list(directory.partitions())

@@ -534,6 +534,13 @@ class PartitionLog(LocalLog):
 
     # ---- life
 
+    def assign_topic_id(self, topic_id: bytes) -> None:
+        """The directory did not say which topic it belongs to: from now on it does."""
+        with self.home:
+            partition_metadata.write(self.home.fs, self.dir, topic_id)
+        self.topic_id = topic_id
+        self._new_names = True
+
     def update_config(self, config: LogConfig) -> None:
         """Use another configuration from now on; index sizes apply from the next segment on."""
         self.config = config

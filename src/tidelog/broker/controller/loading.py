@@ -46,6 +46,18 @@ async def load_topics(store: Store, rng: Rng, controller_epoch: int) -> LoadedTo
     return loaded
 
 
+async def load_topic_ids(store: Store) -> dict[str, bytes]:
+    """The ids of the topics, by name; those that have none yet are left out."""
+    names = await store.children(paths.TOPICS)
+    found = await store.get_many([paths.topic(name) for name in names])
+    ids = {
+        name: decode_topic(paths.topic(name), item[0]).topic_id
+        for name, item in zip(names, found, strict=True)
+        if item is not None
+    }
+    return {name: topic_id for name, topic_id in ids.items() if topic_id != ZERO_UUID}
+
+
 async def load_configs(store: Store, root: str) -> dict[str, dict[str, str]]:
     """The configs of every entity right below a node, by the entity's name."""
     names = await store.children(root)

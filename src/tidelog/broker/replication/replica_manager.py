@@ -143,12 +143,9 @@ class ReplicaManager:
         if partition is None:
             from tidelog.broker.replication.partition import Partition  # what a broker with no partitions goes without
 
-            manager = self._broker.log_manager
-            log = manager.get(tp)
-            if log is None:
-                log = manager.create(tp, self._broker.configs.log_config(tp.topic), state.topic_id)
+            log = self._log_of(state)
             partition = Partition(tp, state.topic_id, log, self.node_id, self._clock, self._on_disk_failure)
-            self._set_verification(partition)
+            self._equip(partition, log)
             self._partitions[tp] = partition
             self._topics.setdefault(tp.topic, {})[tp.partition] = partition
             self._names[state.topic_id] = tp.topic
@@ -158,6 +155,31 @@ class ReplicaManager:
         if partition.become(state):
             self._tell_leadership(tp, state.leader_epoch if partition.is_leader else None)
         self.on_moved(partition)
+
+    def _log_of(self, state: PartitionState) -> PartitionLog:
+        """The partition's log, made if it is new. Raises KafkaError."""
+        manager, tp = self._broker.log_manager, state.tp
+        log = manager.get(tp)
+        if log is None:
+            if manager.offline_dirs and not state.is_new:
+                raise StorageError(f"{tp} is in none of the log directories that serve; it may lie in an offline one")
+            return manager.create(tp, self._broker.configs.log_config(tp.topic), state.topic_id)
+        if log.topic_id is None:  # made before topic ids
+            log.assign_topic_id(state.topic_id)
+        elif log.topic_id != state.topic_id:
+            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{log.dir} belongs to another topic of that name")
+        return log
+
+    def _equip(self, partition: Partition, log: PartitionLog) -> None:
+        """Give a partition its log, and the log everything that is set from outside: it may just have been loaded, or
+        copied from another directory while the settings changed."""
+        if log is not partition.log:
+            log.verifications = partition.log.verifications
+        partition.log = log
+        self._set_verification(partition)
+        config = self._broker.configs.log_config(partition.tp.topic)
+        if log.config is not config:
+            partition.update_config(config)
 
     def _set_verification(self, partition: Partition) -> None:
         """Whether a client's transactional writes are verified; the coordinators verify those to their own topics."""
@@ -203,7 +225,7 @@ class ReplicaManager:
         """The replica was moved to another directory: this is its log from now on."""
         partition = self._partitions.get(tp)
         if partition is not None:
-            partition.log = log
+            self._equip(partition, log)
             self._changed()
             self.on_moved(partition)
 

@@ -109,7 +109,7 @@ class LogCleaner:
 
     def is_busy(self, tp: TopicPartition) -> bool:
         """Whether the partition is being cleaned or paused: its segments must not be deleted by retention now."""
-        return tp in self.jobs or self._paused[tp] > 0
+        return tp in self.jobs or tp in self._paused
 
     # --- the end of a job -----------------------------------------------------------------------------------------
 
@@ -160,6 +160,8 @@ class LogCleaner:
         if self._paused[tp] <= 0:
             raise ValueError(f"{tp} is not paused")
         self._paused[tp] -= 1
+        if not self._paused[tp]:
+            del self._paused[tp]
 
     def truncated(self, log: PartitionLog, offset: int) -> None:
         """The log was cut at `offset`: what lies behind is dirty again when it comes back."""
@@ -180,7 +182,6 @@ class LogCleaner:
         for tp in partitions:
             self.abort(tp)
             self.uncleanable.pop(tp, None)
-            self._paused.pop(tp, None)
         known = directory.cleaner_offsets()
         if any(tp in known for tp in partitions):
             self._write_checkpoint(directory, {}, removed=partitions)
