@@ -1,18 +1,23 @@
-"""A full disk takes its log directory offline with a clear error; nothing acknowledged is lost, the broker stays up."""
+"""A full disk takes its log directory offline with a clear error; nothing acknowledged is lost, the broker stays up (as
+long as there is another directory). A store without room refuses changes."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from support.ports import free_port
 from support.tidelog import TidelogServer
 
 SIZE_MB = 24
@@ -77,15 +82,24 @@ def values(address: str, topic: str, count: int) -> dict[int, int]:
 
 
 class TwoDisks(TidelogServer):
-    """A broker with a roomy and a small disk; the roomy one comes first and holds the store."""
+    """A broker with a roomy and a small disk; the first of them holds the store."""
 
-    def __init__(self, home: Path, small: Path) -> None:
-        super().__init__(home)
+    def __init__(self, home: Path, small: Path, *, store_on_small: bool = False) -> None:
+        self.http = f"127.0.0.1:{free_port()}"
+        super().__init__(home, arguments=["--http", self.http])
         self.roomy, self.small = home / "roomy", small / "log"
-        self.properties |= {"log.dirs": f"{self.roomy},{self.small}", "log.index.interval.bytes": "0"}
+        dirs = [self.small, self.roomy] if store_on_small else [self.roomy, self.small]
+        self.properties |= {"log.dirs": ",".join(map(str, dirs)), "log.index.interval.bytes": "0"}
 
     def command(self) -> list[str]:
         return [part for part in super().command() if part not in ("--data-dir", str(self.data))]
+
+    def health(self) -> tuple[int, dict[str, object]]:
+        try:
+            with urllib.request.urlopen(f"http://{self.http}/health", timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
 
     def topics(self) -> tuple[str, str]:
         """A topic on each disk: (on the small one, on the roomy one)."""
@@ -130,9 +144,12 @@ def test_a_disk_that_fills_up_behind_the_brokers_back(small_disk: Path, tmp_path
     with TwoDisks(tmp_path / "broker", small_disk) as server:
         on_small, other = server.topics()
         assert produces(server.address, on_small)
+        assert server.health()[0] == 200
         fill_up(small_disk / "ballast")
         acknowledged = fill_until_it_fails(server.address, on_small, 10)
         assert produces(server.address, other)
+        status, health = server.health()
+        assert (status, health["status"], health["offline_dirs"]) == (503, "degraded", [str(server.small)])
         assert server.process is not None
         assert server.process.poll() is None, "ended by a signal"
         server.kill()
@@ -140,6 +157,47 @@ def test_a_disk_that_fills_up_behind_the_brokers_back(small_disk: Path, tmp_path
         server.start()
         assert produces(server.address, on_small)
         assert len(values(server.address, on_small, len(acknowledged))) >= len(acknowledged)
+
+
+def test_a_broker_on_one_full_disk_ends(small_disk: Path, tmp_path: Path) -> None:
+    """With nothing left to serve, it ends with status 1 as Apache Kafka does, and says why."""
+    server = TidelogServer(tmp_path / "broker")
+    server.data = small_disk / "data"
+    with server:
+        admin = AdminClient({"bootstrap.servers": server.address, "log_level": 0})
+        admin.create_topics([NewTopic("t", 1, 1)])["t"].result(60)
+        assert produces(server.address, "t")
+        fill_up(small_disk / "ballast")
+        producer = Producer({"bootstrap.servers": server.address, **CONFIG})
+        producer.produce("t", value=bytes(100_000), partition=0)
+        assert server.process is not None
+        deadline = time.monotonic() + 60
+        while server.process.poll() is None and time.monotonic() < deadline:
+            producer.poll(0.1)
+        assert server.process.poll() == 1
+        assert server.log.splitlines()[-1].startswith("error: the broker has ended: ")
+        assert "every log directory has failed" in server.log.splitlines()[-1]
+        server.kill()
+        (small_disk / "ballast").unlink()
+        server.start()
+        assert produces(server.address, "t")
+
+
+def test_a_store_without_room_refuses_changes_and_the_broker_serves(small_disk: Path, tmp_path: Path) -> None:
+    with TwoDisks(tmp_path / "broker", small_disk, store_on_small=True) as server:
+        admin = AdminClient({"bootstrap.servers": server.address, "log_level": 0})
+        _, other = server.topics()
+        fill_up(small_disk / "ballast")
+        with pytest.raises(KafkaException, match="KAFKA_STORAGE_ERROR"):
+            admin.create_topics([NewTopic("large", 500, 1)], request_timeout=60)["large"].result(60)
+        assert produces(server.address, other)
+        (small_disk / "ballast").unlink()
+        admin.create_topics([NewTopic("large", 500, 1)])["large"].result(60)
+        assert produces(server.address, "large")
+        server.kill()
+        server.start()
+        topics = AdminClient({"bootstrap.servers": server.address, "log_level": 0}).list_topics(timeout=60).topics
+        assert len(topics["large"].partitions) == 500
 
 
 def fill_up(path: Path, spare: int = 0) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import sqlite3
 
 import pytest
 
+from support.disks import broker_on, create, write
 from support.loop import async_test
 from tidelog.broker.logging_setup import check_level, level_name, loggers, set_level
 from tidelog.broker.server import Broker
-from tidelog.common.errors import KafkaError, StorageError, TidelogError, UsageError
+from tidelog.common.errors import ErrorCode, KafkaError, StorageError, TidelogError, UsageError
+from tidelog.common.types import TopicPartition
+from tidelog.testing.fs import FailingFileSystem
 
 QUIET = {"listeners": "PLAINTEXT://127.0.0.1:0"}
 
@@ -46,11 +50,51 @@ async def test_a_background_task_that_dies_ends_the_broker(tmp_path, caplog):
 async def test_a_lost_store_ends_the_broker(tmp_path):
     broker = Broker(values(tmp_path))
     await broker.start()
-    broker._own_store._write = lambda batch: sqlite3.OperationalError("disk full")
-    with pytest.raises(TidelogError, match="disk full"):
+    broker._own_store._write = lambda batch: sqlite3.OperationalError("disk I/O error")
+    with pytest.raises(TidelogError, match="disk I/O error"):
         await broker.store.create("/x")
     await asyncio.wait_for(broker.wait_ended(), 60)
     assert broker.failure is not None
+    await broker.stop()
+
+
+@async_test
+async def test_a_full_store_fails_one_change_and_the_broker_serves_on(tmp_path):
+    broker = broker_on(tmp_path)
+    await broker.start()
+    await create(broker, "before")
+    connection = broker._own_store._connection
+    pages = connection.execute("pragma page_count").fetchone()[0]
+    connection.execute(f"pragma max_page_count = {pages}")
+    with pytest.raises(KafkaError, match="no room") as caught:
+        await create(broker, "large", 2000)
+    assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert broker.failure is None
+    assert "large" not in broker.metadata.topics
+    assert not list(tmp_path.glob("large-*"))
+    await write(broker, TopicPartition("before", 0), [b"1"])
+    connection.execute("pragma max_page_count = 1000000")
+    await create(broker, "large", 100)
+    await broker.stop()
+    async with broker_on(tmp_path) as again:
+        assert {"before", "large"} <= again.metadata.topics.keys()
+        assert len(again.metadata.topics["large"].partitions) == 100
+
+
+@async_test
+async def test_a_broker_without_a_log_directory_ends(tmp_path):
+    disk = FailingFileSystem()
+    broker = broker_on(tmp_path / "a", tmp_path / "b", fs=disk)
+    await broker.start()
+    await create(broker, "t", 2)
+    disk.fail("write", "*.log", errno.ENOSPC)
+    for number, offline in enumerate((1, 2)):
+        assert broker.failure is None
+        with pytest.raises(StorageError):
+            await write(broker, TopicPartition("t", number), [b"1"])
+        assert len(broker.log_manager.offline_dirs) == offline
+    await asyncio.wait_for(broker.wait_ended(), 60)
+    assert "every log directory has failed" in str(broker.failure)
     await broker.stop()
 
 

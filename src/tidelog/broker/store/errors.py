@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.common.errors import TidelogError
+from tidelog.common.errors import StorageError, TidelogError
 
 
 class StoreError(TidelogError):
@@ -44,3 +44,7 @@ class SessionExpiredError(StoreError):
 
 class StoreLostError(StoreError):
     """The store's disk failed: nothing can be agreed on any more, and the broker must stop."""
+
+
+class StoreFullError(StorageError):
+    """The store's disk has no room for a change: it did not happen. The next one may, once there is room."""

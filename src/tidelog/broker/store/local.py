@@ -8,8 +8,11 @@ Who does what:
   for as many writes as came together. Only then are the writes answered, and only then do their watches fire.
 - A read waits for the commit of all writes queued before it: it never shows what a crash could still take back.
 
-Ephemeral nodes are not written: the file has one owner process, so its sessions end with it. A failed commit is final
-(`StoreLostError` for everything after it, `on_lost` to all sessions): the broker stops, as the tree in memory is ahead.
+Ephemeral nodes are not written: the file has one owner process, so its sessions end with it.
+
+A commit that finds the disk full did not happen (`StoreFullError`): the tree takes it back, and every change after it
+that was made in the belief that it would be there. Any other failed commit is final (`StoreLostError` for everything
+after it, `on_lost` to all sessions): nobody can tell what is on disk, so the broker stops.
 
 The journal is SQLite's write-ahead log (one fsync per commit), with exclusive locking: no shared-memory file, and no
 second process on the same store. A clean `close` folds it back, so that one plain file remains.
@@ -18,16 +21,20 @@ second process on the same store. A clean `close` folds it back, so that one pla
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tidelog.broker.store.api import Create, Delete, Event, Operation, Result, SetData, Stat, Watch, WatchEvent
-from tidelog.broker.store.errors import SessionExpiredError, StoreLostError
+from tidelog.broker.store.errors import SessionExpiredError, StoreFullError, StoreLostError
 from tidelog.broker.store.tree import Applied, Row, Tree, ancestors, check_path
 from tidelog.common.named_tuple import NamedTuple
+
+logger = logging.getLogger(__name__)
 
 FILE_NAME = "tidelog.store"
 FORMAT_VERSION = 1
@@ -43,12 +50,13 @@ _UPSERT = "insert or replace into node values (?, ?, ?, ?, ?, ?)"
 
 
 class _Commit(NamedTuple):
-    """Rows to write and whom to tell when they are durable."""
+    """Rows to write and whom to tell when they are durable. `generation` counts the commits that had to be undone."""
 
     rows: list[Row]
     gone: list[str]
     transaction: int
-    events: list[WatchEvent]
+    applied: Applied
+    generation: int
     done: asyncio.Future[None]
 
 
@@ -78,7 +86,9 @@ class LocalStore:
         self._next_session = 1
         self._queue: queue.SimpleQueue[_Commit | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._last_commit: asyncio.Future[None] | None = None
+        #: What was applied to the tree and is not known to be on disk yet, oldest first.
+        self._pending: deque[_Commit] = deque()
+        self._generation = 0
         self._lost: StoreLostError | None = None
 
     def session(self) -> LocalSession:
@@ -111,11 +121,11 @@ class LocalStore:
         return self._tree
 
     async def settled(self) -> None:
-        """Wait until every write so far is durable."""
+        """Wait until every write so far is durable, or taken back."""
+        if self._pending:
+            await asyncio.wait([self._pending[-1].done])
         if self._lost is not None:
             raise self._lost
-        if self._last_commit is not None and not self._last_commit.done():
-            await asyncio.shield(self._last_commit)
 
     def commit(self, applied: Applied) -> asyncio.Future[None]:
         """Queue the durable form of what the tree just applied; the future is done when it is on disk."""
@@ -130,8 +140,8 @@ class LocalStore:
                 rows.append(row)
             elif path not in self._tree.nodes:
                 gone.append(path)
-        commit = _Commit(rows, gone, self._tree.transaction, applied.events, done)
-        self._last_commit = done
+        commit = _Commit(rows, gone, self._tree.transaction, applied, self._generation, done)
+        self._pending.append(commit)
         if self._connection is None:
             loop.call_soon(self._committed, [commit], None)
             return done
@@ -148,59 +158,80 @@ class LocalStore:
 
     def _write_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         stopping = False
+        undone = -1  # commits of this generation were built on one that did not happen
         while not stopping:
             batch: list[_Commit] = []
             item = self._queue.get()
             while item is not None:
-                batch.append(item)
+                if item.generation > undone:
+                    batch.append(item)
                 if self._queue.empty():
                     break
                 item = self._queue.get()
             stopping = item is None
             if batch:
                 error = self._write(batch)
+                if error is not None and _disk_full(error):
+                    undone = batch[-1].generation
+                else:
+                    stopping = stopping or error is not None
                 loop.call_soon_threadsafe(self._committed, batch, error)
-                stopping = stopping or error is not None
 
     def _write(self, batch: list[_Commit]) -> sqlite3.Error | None:
         connection = self._connection
         assert connection is not None
         try:
-            connection.execute("begin immediate")
-            for commit in batch:
-                connection.executemany("delete from node where path = ?", [(path,) for path in commit.gone])
-                connection.executemany(_UPSERT, commit.rows)
-            connection.execute("update store set value = ? where name = 'transaction'", (batch[-1].transaction,))
-            connection.execute("commit")
+            try:
+                self._execute(connection, batch)
+            except sqlite3.Error:
+                if connection.in_transaction:
+                    connection.execute("rollback")
+                raise
         except sqlite3.Error as error:
             return error
         return None
+
+    def _execute(self, connection: sqlite3.Connection, batch: list[_Commit]) -> None:
+        connection.execute("begin immediate")
+        for commit in batch:
+            connection.executemany("delete from node where path = ?", [(path,) for path in commit.gone])
+            connection.executemany(_UPSERT, commit.rows)
+        connection.execute("update store set value = ? where name = 'transaction'", (batch[-1].transaction,))
+        connection.execute("commit")
 
     # -- back on the loop --------------------------------------------------------------------------------------------
 
     def _committed(self, batch: list[_Commit], error: sqlite3.Error | None) -> None:
         if error is not None:
-            self._fail(batch, error)
+            self._fail(error)
             return
         for commit in batch:
+            self._pending.popleft()
             if not commit.done.done():
                 commit.done.set_result(None)
-            for event in commit.events:
+            for event in commit.applied.events:
                 for session in list(self._sessions.values()):
                     session.fire(event)
 
-    def _fail(self, batch: list[_Commit], error: sqlite3.Error) -> None:
-        self._lost = StoreLostError(str(self.path), f"commit failed: {error}")
-        while not self._queue.empty():
-            item = self._queue.get()
-            if item is not None:
-                batch.append(item)
-        for commit in batch:
+    def _fail(self, error: sqlite3.Error) -> None:
+        """Answer everything that waits: what was applied after the failed commit was built on it."""
+        pending, self._pending = list(self._pending), deque()
+        reason: StoreFullError | StoreLostError
+        if _disk_full(error):
+            reason = StoreFullError(f"{self.path} has no room for the change: {error}")
+            logger.error("%s", reason.message)
+            for commit in reversed(pending):
+                self._tree.take_back(commit.applied)
+            self._generation += 1
+        else:
+            reason = self._lost = StoreLostError(str(self.path), f"commit failed: {error}")
+        for commit in pending:
             if not commit.done.done():
-                commit.done.set_exception(self._lost)
+                commit.done.set_exception(reason)
                 commit.done.exception()  # whoever awaits it sees it; nobody has to
-        for session in list(self._sessions.values()):
-            session.lose()
+        if self._lost is not None:
+            for session in list(self._sessions.values()):
+                session.lose()
 
 
 class LocalSession:
@@ -312,6 +343,10 @@ class LocalSession:
     def _check_alive(self) -> None:
         if self._over:
             raise SessionExpiredError(f"session {self.session_id}")
+
+
+def _disk_full(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
 
 
 def _open(path: Path) -> sqlite3.Connection:

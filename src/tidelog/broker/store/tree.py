@@ -62,6 +62,7 @@ class Applied(NamedTuple):
     results: list[Result]
     events: list[WatchEvent]
     touched: set[str]
+    undo: list[Callable[[], object]]
 
 
 class Row(NamedTuple):
@@ -106,35 +107,38 @@ class Tree:
 
     def apply(self, operations: Sequence[Operation], session: int) -> Applied:
         self.transaction += 1
-        applied = Applied([], [], set())
-        undo: list[Callable[[], object]] = []
+        applied = Applied([], [], set(), [])
         for index, operation in enumerate(operations):
             try:
-                applied.results.append(self._apply(operation, session, applied, undo))
+                applied.results.append(self._apply(operation, session, applied))
             except StoreError as error:
-                for step in reversed(undo):
-                    step()
-                self.transaction -= 1
+                self.take_back(applied)
                 error.index = index
                 raise
         return applied
+
+    def take_back(self, applied: Applied) -> None:
+        """Undo what was applied last."""
+        for step in reversed(applied.undo):
+            step()
+        self.transaction -= 1
 
     def end_session(self, session: int) -> Applied:
         """Remove the session's ephemeral nodes."""
         return self.apply([Delete(path) for path in sorted(self.ephemerals.get(session, ()))], session)
 
-    def _apply(self, operation: Operation, session: int, applied: Applied, undo: list[Callable[[], object]]) -> Result:
+    def _apply(self, operation: Operation, session: int, applied: Applied) -> Result:
         if isinstance(operation, SetData):
-            return self._set(operation, applied, undo)
+            return self._set(operation, applied)
         if isinstance(operation, Create):
-            return self._create(operation, session, applied, undo)
+            return self._create(operation, session, applied)
         if isinstance(operation, Delete):
-            self._delete(operation, applied, undo)
+            self._delete(operation, applied)
             return None
         _check_version(operation.path, self.node(operation.path), operation)
         return None
 
-    def _create(self, operation: Create, session: int, applied: Applied, undo: list[Callable[[], object]]) -> str:
+    def _create(self, operation: Create, session: int, applied: Applied) -> str:
         path = operation.path
         # The name of a sequential node may be empty: its digits are the name.
         check_path(path + "0" if operation.sequential else path)
@@ -154,12 +158,12 @@ class Tree:
         if owner:
             self.ephemerals.setdefault(owner, set()).add(path)
         self._link(parent, name)
-        undo.append(lambda: self._remove(path, owner, parent, name, child_version_step=-1))
+        applied.undo.append(lambda: self._remove(path, owner, parent, name, child_version_step=-1))
         applied.events.extend((WatchEvent(Event.CREATED, path), WatchEvent(Event.CHILD, parent_path)))
         applied.touched.update((path, parent_path))
         return path
 
-    def _set(self, operation: SetData, applied: Applied, undo: list[Callable[[], object]]) -> Stat:
+    def _set(self, operation: SetData, applied: Applied) -> Stat:
         node = self.node(operation.path)
         _check_version(operation.path, node, operation)
         before = (node.data, node.version, node.modified)
@@ -167,13 +171,13 @@ class Tree:
         def restore() -> None:
             node.data, node.version, node.modified = before
 
-        undo.append(restore)
+        applied.undo.append(restore)
         node.data, node.version, node.modified = operation.data, node.version + 1, self.transaction
         applied.events.append(WatchEvent(Event.CHANGED, operation.path))
         applied.touched.add(operation.path)
         return node.stat
 
-    def _delete(self, operation: Delete, applied: Applied, undo: list[Callable[[], object]]) -> None:
+    def _delete(self, operation: Delete, applied: Applied) -> None:
         path = operation.path
         node = self.node(path)
         if path == "/":
@@ -191,7 +195,7 @@ class Tree:
                 self.ephemerals.setdefault(node.ephemeral_owner, set()).add(path)
             self._link(parent, name, child_version_step=-1)
 
-        undo.append(restore)
+        applied.undo.append(restore)
         applied.events.extend((WatchEvent(Event.DELETED, path), WatchEvent(Event.CHILD, parent_path)))
         applied.touched.update((path, parent_path))
 

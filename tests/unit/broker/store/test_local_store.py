@@ -10,7 +10,7 @@ import pytest
 
 from support.loop import async_test
 from tidelog.broker.store.api import Create, Delete, SetData
-from tidelog.broker.store.errors import StoreLostError
+from tidelog.broker.store.errors import StoreFullError, StoreLostError
 from tidelog.broker.store.local import FILE_NAME, LocalStore
 
 
@@ -77,6 +77,68 @@ async def test_a_failed_commit_loses_the_store_for_good(tmp_path):
     with pytest.raises(StoreLostError):
         await store.session().get("/a")
     await store.close()
+
+
+def fill(store):
+    """No page more for the file."""
+    pages = store._connection.execute("pragma page_count").fetchone()[0]
+    store._connection.execute(f"pragma max_page_count = {pages}")
+
+
+def make_room(store):
+    store._connection.execute("pragma max_page_count = 1000000")
+
+
+@async_test
+async def test_a_full_disk_fails_one_change_and_takes_it_back(tmp_path):
+    store = LocalStore(tmp_path / FILE_NAME)
+    session = store.session()
+    lost = []
+    session.on_lost(lambda: lost.append(1))
+    await session.multi([Create("/a", b"1"), Create("/a/b")])
+    before = (await session.get("/a"), store.tree.transaction)
+    seen = []
+    await session.get("/a", watch=seen.append)
+    fill(store)
+    big = bytes(100_000)
+    with pytest.raises(StoreFullError, match="no room"):
+        await session.multi([SetData("/a", big), Delete("/a/b"), Create("/a/c"), Create("/e", ephemeral=True)])
+    assert (await session.get("/a"), store.tree.transaction) == before
+    assert await session.children("/") == ["a"]
+    assert await session.children("/a") == ["b"]
+    assert (seen, lost) == ([], [])
+    await session.set("/a", b"2")  # what needs no page more
+    make_room(store)
+    await session.multi([SetData("/a", big), Create("/a/c")])
+    assert len(seen) == 1
+    await store.close()
+    again = LocalStore(tmp_path / FILE_NAME)
+    session = again.session()
+    assert await session.children("/a") == ["b", "c"]
+    data, stat = await session.get("/a")
+    assert (data, stat.version) == (big, 2)
+    await again.close()
+
+
+@async_test
+async def test_changes_built_on_one_that_found_no_room_fall_with_it(tmp_path):
+    store = LocalStore(tmp_path / FILE_NAME)
+    session = store.session()
+    await session.create("/a")
+    fill(store)
+    first = asyncio.ensure_future(session.create("/a/big", bytes(100_000)))
+    await asyncio.sleep(0)
+    others = [asyncio.ensure_future(session.create(f"/a/big/{n}")) for n in range(20)]
+    reader = asyncio.ensure_future(session.children("/a"))
+    outcomes = await asyncio.gather(first, *others, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {StoreFullError}
+    assert await reader == []
+    make_room(store)
+    await session.create("/a/later")
+    await store.close()
+    again = LocalStore(tmp_path / FILE_NAME)
+    assert await again.session().children("/a") == ["later"]
+    await again.close()
 
 
 def test_a_second_owner_is_refused(tmp_path):
