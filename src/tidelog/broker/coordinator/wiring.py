@@ -46,7 +46,8 @@ class ReplicaWriter:
         except KafkaError as error:
             done(error.code)
             return
-        replicas.on_moved(partition)
+        with self._broker.purgatories.completions.later():  # a shard is at work: it can take no other request now
+            replicas.on_moved(partition)
         required = info.last_offset + 1
         code = partition.committed(required)
         if code is None:

@@ -3,7 +3,7 @@
 An operation waits under one or more keys (the partitions that it looks at). Whoever changes something under a key calls
 `Purgatory.check(key)`, and every operation there tries to complete. A completed operation leaves all its keys and its
 timer at once: the purgatory holds only what really waits, so that its memory is bounded by the connections (one
-request of a connection is in work at a time).
+request of a connection is in work at a time). What follows from it (`on_complete`) takes its turn (`Completions`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
+from tidelog.broker.purgatory.completions import Completions
 from tidelog.broker.purgatory.timer import LoopTimer
 from tidelog.broker.purgatory.timing_wheel import TimerEntry
 
@@ -37,28 +38,23 @@ class DelayedOperation:
         """Called once, whether satisfied or expired (`self.expired` tells)."""
         raise NotImplementedError
 
-    def try_complete(self, key: Hashable | None = None) -> bool:
-        """Complete if satisfied; whether this call did it."""
-        return not self.completed and self.is_satisfied(key) and self._complete()
+    def take(self, key: Hashable | None = None) -> bool:
+        """Whether it can complete now; then it waits no longer, and `on_complete` is the caller's to call."""
+        if self.completed or not self.is_satisfied(key):
+            return False
+        self._end()
+        return True
 
     def cancel(self) -> bool:
         """Leave without completing: whoever asked is gone."""
         if self.completed:
             return False
-        self.completed = True
-        self._leave()
+        self._end()
         return True
 
-    def _expire(self) -> None:
-        if not self.completed:
-            self.expired = True
-            self._complete()
-
-    def _complete(self) -> bool:
+    def _end(self) -> None:
         self.completed = True
         self._leave()
-        self.on_complete()
-        return True
 
     def _leave(self) -> None:
         if self._timer is not None:
@@ -70,9 +66,10 @@ class DelayedOperation:
 
 
 class Purgatory(Generic[K]):
-    def __init__(self, name: str, timer: LoopTimer) -> None:
+    def __init__(self, name: str, timer: LoopTimer, completions: Completions) -> None:
         self.name = name
         self._timer = timer
+        self._completions = completions
         self._watchers: dict[K, dict[DelayedOperation, None]] = {}
         self._waiting = 0
 
@@ -89,17 +86,19 @@ class Purgatory(Generic[K]):
 
     def try_or_watch(self, operation: DelayedOperation, keys: Iterable[K], timeout_ms: int) -> bool:
         """Complete the operation now if that can be, else watch the keys for it; whether it is complete."""
-        if operation.try_complete():
-            return True
-        if timeout_ms <= 0:
-            operation._expire()
+        expired = not operation.take() and timeout_ms <= 0
+        if expired:
+            operation.expired = True
+            operation._end()
+        if operation.completed:
+            operation.on_complete()
             return True
         watched = tuple(dict.fromkeys(keys))
         for key in watched:
             self._watchers.setdefault(key, {})[operation] = None
         operation._keys = watched
         operation._purgatory = self  # type: ignore[assignment]  # the operation only hands its own keys back
-        operation._timer = self._timer.call_later(timeout_ms / 1000, operation._expire)
+        operation._timer = self._timer.call_later(timeout_ms / 1000, lambda: self._expire(operation))
         self._waiting += 1
         return False
 
@@ -108,7 +107,16 @@ class Purgatory(Generic[K]):
         watchers = self._watchers.get(key)
         if not watchers:
             return 0
-        return sum(operation.try_complete(key) for operation in list(watchers))
+        ready = [operation.on_complete for operation in list(watchers) if operation.take(key)]
+        if ready:
+            self._completions.add(ready)
+        return len(ready)
+
+    def _expire(self, operation: DelayedOperation) -> None:
+        if not operation.completed:
+            operation.expired = True
+            operation._end()
+            self._completions.add([operation.on_complete])
 
     def _remove(self, operation: DelayedOperation, keys: Iterable[K]) -> None:
         self._waiting -= 1

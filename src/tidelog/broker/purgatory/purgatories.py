@@ -1,7 +1,8 @@
-"""The broker's own purgatories, on one timer."""
+"""The broker's own purgatories, on one timer, with one queue of completions."""
 
 from __future__ import annotations
 
+from tidelog.broker.purgatory.completions import Completions
 from tidelog.broker.purgatory.delayed import Purgatory
 from tidelog.broker.purgatory.timer import LoopTimer, Timers
 from tidelog.common.clock import Clock
@@ -11,9 +12,10 @@ from tidelog.common.types import TopicPartition
 class Purgatories:
     def __init__(self, clock: Clock, timers: Timers) -> None:
         self.timer = LoopTimer(clock, timers)
-        self.produce: Purgatory[TopicPartition] = Purgatory("Produce", self.timer)
-        self.fetch: Purgatory[TopicPartition] = Purgatory("Fetch", self.timer)
-        self.delete_records: Purgatory[TopicPartition] = Purgatory("DeleteRecords", self.timer)
+        self.completions = Completions(timers)
+        self.produce: Purgatory[TopicPartition] = Purgatory("Produce", self.timer, self.completions)
+        self.fetch: Purgatory[TopicPartition] = Purgatory("Fetch", self.timer, self.completions)
+        self.delete_records: Purgatory[TopicPartition] = Purgatory("DeleteRecords", self.timer, self.completions)
 
     @property
     def anyone_waits(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidelog.broker.purgatory.completions import Completions
 from tidelog.broker.purgatory.delayed import DelayedOperation, Purgatory
 from tidelog.broker.purgatory.timer import LoopTimer
 
@@ -58,7 +59,7 @@ class Wait(DelayedOperation):
 
 def purgatory():
     clock = HandClock()
-    return clock, Purgatory("Test", LoopTimer(clock, clock))
+    return clock, Purgatory("Test", LoopTimer(clock, clock), Completions(clock))
 
 
 def test_a_satisfied_operation_never_waits():
