@@ -116,6 +116,10 @@ class LocalLog:
             raise self.home.failure(error) from error
         return ReadResult(None, offset)
 
+    def crosses_segments(self, start: int, end: int) -> bool:
+        """Whether `end` belongs to a later segment than `start`: then a read from there returns what is left of one."""
+        return self._segments.floor(start) is not self._segments.floor(end)
+
     def _bound_position(self, segment: Segment, bound: int) -> int | None:
         """Where the first batch lies that a read below `bound` must not return; None: not in this segment."""
         known, base_offset, position = self._bound

@@ -27,7 +27,7 @@ from tidelog.log import partition_metadata, retention
 from tidelog.log._handles import FileBudget
 from tidelog.log._producers import Pending, ProducerEntry
 from tidelog.log._runs import Survey, epoch_starts, fit, size_of, survey
-from tidelog.log.append import AppendInfo, AppendOrigin, TimestampOffset
+from tidelog.log.append import AppendInfo, AppendOrigin, ReadResult, TimestampOffset
 from tidelog.log.config import LogConfig
 from tidelog.log.flush import FlushJob
 from tidelog.log.home import Home
@@ -318,14 +318,39 @@ class PartitionLog(LocalLog):
         found: list[AbortedTxn] = []
         with self.home:
             for segment in self._segments.between(start):
+                if not segment.txn_index.data.size:
+                    continue
                 more, complete = segment.txn_index.collect(start, end)
                 found += more
                 if complete:
                     break
         return found
 
+    def aborted_within(self, start: int, found: ReadResult) -> list[AbortedTxn]:
+        """The aborted transactions that a reader from `start` on must know to make sense of what `read` has found.
+
+        Where that ends is known to the next index entry only: some behind it may be among them.
+        """
+        segment = self._segments.floor(found.first_offset)
+        if found.slice is None or segment is None:
+            return []
+        with self.home:
+            end = segment.offset_behind(found.slice.position + found.slice.size)
+        if end is None:
+            following = self._segments.higher(segment.base_offset)
+            end = self.log_end_offset if following is None else following.base_offset
+        return self.aborted_transactions(start, end)
+
+    def know_times(self) -> int:
+        """The largest timestamp of the active segment, read if need be: after that, any thread may look times up.
+
+        (Those of the others never change; what is read twice by two threads is the same.)
+        """
+        with self.home:
+            return self._active.max_timestamp
+
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record whose timestamp is not below `timestamp`."""
+        """The first record whose timestamp is not below `timestamp`. Any thread, after `know_times`."""
         with self.home:
             for segment in self._segments.all:
                 if segment.largest_timestamp >= timestamp:
@@ -333,7 +358,7 @@ class PartitionLog(LocalLog):
         return None
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
-        """The record with the largest timestamp."""
+        """The record with the largest timestamp. Any thread, after `know_times`."""
         with self.home:
             return find_max_timestamp(self._segments.all)
 

@@ -279,6 +279,18 @@ class Segment:
         piece = self.data.slice(start.position, size) if size > 0 else None
         return SegmentSlice(piece, start.base_offset, incomplete)
 
+    def offset_behind(self, position: int) -> int | None:
+        """An offset above all batches that begin below `position`, by the index alone; None: it has no such entry."""
+        index = self.offset_index
+        low, high = 0, index.entries
+        while low < high:
+            middle = (low + high) // 2
+            if index.entry(middle)[1] < position:
+                low = middle + 1
+            else:
+                high = middle
+        return index.entry(low)[0] if low < index.entries else None
+
     def next_offset(self) -> int:
         """The offset after the last batch; the base offset when there is none."""
         last = self.base_offset

@@ -67,6 +67,11 @@ class Segments:
         index = bisect_right(self._bases, offset) - 1
         return self.all[index] if index >= 0 else None
 
+    def higher(self, base_offset: int) -> Segment | None:
+        """The segment after the one that begins there."""
+        index = bisect_right(self._bases, base_offset)
+        return self.all[index] if index < len(self.all) else None
+
     def get(self, base_offset: int) -> Segment | None:
         index = bisect_left(self._bases, base_offset)
         return self.all[index] if index < len(self._bases) and self._bases[index] == base_offset else None

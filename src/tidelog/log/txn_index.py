@@ -11,7 +11,9 @@ last offsets. The file is made with the first entry; most segments have none.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Iterable
+from operator import attrgetter
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log._index import CorruptIndexError
@@ -87,8 +89,10 @@ class TxnIndex:
     def collect(self, start: int, end: int) -> tuple[list[AbortedTxn], bool]:
         """The aborted transactions that overlap the offsets [start, end), and whether no later segment adds one."""
         found = []
-        for entry in self.entries:
-            if entry.last_offset >= start and entry.first_offset < end:
+        entries = self.entries
+        for number in range(bisect_left(entries, start, key=attrgetter("last_offset")), len(entries)):
+            entry = entries[number]
+            if entry.first_offset < end:
                 found.append(entry)
             if entry.last_stable_offset >= end:
                 return found, True

@@ -13,8 +13,15 @@ from tidelog.broker import config as keys
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.leaders import leader_hint
 from tidelog.broker.network._fetch import FetchAnswer, FetchAsk, FetchedPartition, Key, PartitionFetch
-from tidelog.broker.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession
+from tidelog.broker.replication.fetch_sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchSession,
+    next_epoch,
+)
 from tidelog.broker.replication.fetching import (
+    NO_RECORDS,
     DelayedFetch,
     FetchParams,
     FetchRead,
@@ -54,18 +61,26 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
             sessions.remove(request.session_id)
     wanted = [fetch for _, fetch in pairs]
     answers = await _read(ctx, _params(ctx, request), wanted)
-    if request.version in OLD_MAGIC:
-        answers = [await _convert(ctx, fetch, data) for fetch, data in zip(wanted, answers, strict=True)]
-    told = list(zip([key for key, _ in pairs], answers, strict=True))
-    session_id = NO_SESSION
-    if session is not None:
-        told = session.changed(told)
-        session_id = session.id if session.partitions else NO_SESSION
-        if not session.partitions:
-            sessions.remove(session.id)
-    elif request.session_epoch == INITIAL_EPOCH and request.version >= SESSIONS_SINCE:
-        session_id = _new_session(ctx, request, fetches, told)
-    return _answer(ctx, request, FetchAnswer(session_id=session_id), told, dict(pairs))
+    try:
+        if request.version in OLD_MAGIC:
+            for index, fetch in enumerate(wanted):
+                answers[index] = await _convert(ctx, fetch, answers[index])
+        told = list(zip([key for key, _ in pairs], answers, strict=True))
+        if session is not None and session.epoch != next_epoch(request.session_epoch):
+            release(answers)  # another connection went on with the session while this one waited
+            return FetchAnswer(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.id)
+        session_id = NO_SESSION
+        if session is not None:
+            told = session.changed(told)
+            session_id = session.id if session.partitions else NO_SESSION
+            if not session.partitions:
+                sessions.remove(session.id)
+        elif request.session_epoch == INITIAL_EPOCH and request.version >= SESSIONS_SINCE:
+            session_id = _new_session(ctx, request, fetches, told)
+        return _answer(ctx, request, FetchAnswer(session_id=session_id), told, dict(pairs))
+    except BaseException:  # the client may leave while records are converted
+        release(answers)
+        raise
 
 
 # -- the request -----------------------------------------------------------------------------------------------------
@@ -133,16 +148,15 @@ async def _convert(ctx: RequestContext, fetch: PartitionFetch, data: FetchedPart
         return failed(fetch, ErrorCode.UNSUPPORTED_VERSION)
     magic = OLD_MAGIC[ctx.header.api_version]
     piece: Any = data.records
+    data.records = NO_RECORDS  # the file is the work's now, which may outlast this request
 
     def work() -> bytes:
         return down_convert(piece.read(), magic, fetch.fetch_offset)
 
     try:
-        data.records = await ctx.broker.network.workers.run(work)
+        data.records = await ctx.broker.network.workers.run(work, after=piece.release)
     except KafkaError as error:
         return failed(fetch, error.code)
-    finally:
-        piece.release()
     return data
 
 

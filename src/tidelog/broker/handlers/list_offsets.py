@@ -2,12 +2,17 @@
 
     -1 latest   -2 earliest   -3 largest timestamp   -4 earliest local   -5 last tiered   -6 earliest pending upload
 
+Real times (and -3) are looked up on a thread: that may open the indexes of every segment and unpack a batch.
+
 Version 0 is a question about segments: their first offsets, newest first, up to a number that the client names.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Coroutine
+from functools import partial
+from typing import Any
 
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.replication.partition import Partition
@@ -48,16 +53,35 @@ OFFSET_NOT_AVAILABLE_SINCE = 5
 NOTHING = TimestampOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
 
-def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+class Lookup(NamedTuple):
+    """A question that the log's files have to answer, and the answer that waits for it."""
+
+    answer: Answer
+    partition: Partition
+    timestamp: int
+    end: int
+    """What lies at this offset or above is not told."""
+
+    def find(self) -> TimestampOffset:
+        log = self.partition.log
+        latest = self.timestamp == MAX_TIMESTAMP
+        found = log.max_timestamp_offset() if latest else log.offset_for_timestamp(self.timestamp)
+        return found if found is not None and found.offset < self.end else NOTHING
+
+
+def handle(
+    ctx: RequestContext, request: ListOffsetsRequest
+) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
     if not 0 <= request.isolation_level <= READ_COMMITTED:
         return _refused(request)
     twice = _named_twice(request)
+    lookups: list[Lookup] = []
     if ctx.header.api_version == 0:  # mirrors the request; later versions name each partition once
         return ListOffsetsResponse(
             topics=[
                 TopicAnswer(
                     name=topic.name,
-                    partitions=[_answer(ctx, request, topic.name, asked, twice) for asked in topic.partitions],
+                    partitions=[_answer(ctx, request, topic.name, asked, twice, lookups) for asked in topic.partitions],
                 )
                 for topic in request.topics
             ]
@@ -65,9 +89,31 @@ def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsRespo
     answers: dict[str, dict[int, Answer]] = {}
     for topic in request.topics:
         for asked in topic.partitions:
-            answers.setdefault(topic.name, {})[asked.partition_index] = _answer(ctx, request, topic.name, asked, twice)
+            answer = _answer(ctx, request, topic.name, asked, twice, lookups)
+            answers.setdefault(topic.name, {})[asked.partition_index] = answer
     topics = [TopicAnswer(name=name, partitions=list(found.values())) for name, found in answers.items()]
-    return ListOffsetsResponse(topics=topics)
+    response = ListOffsetsResponse(topics=topics)
+    return _look_up(ctx, response, lookups) if lookups else response
+
+
+async def _look_up(ctx: RequestContext, response: ListOffsetsResponse, lookups: list[Lookup]) -> ListOffsetsResponse:
+    for lookup, found in zip(lookups, await ctx.broker.network.workers.run(partial(_find, lookups)), strict=True):
+        if isinstance(found, KafkaError):
+            _refuse(lookup.answer, found, ctx.header.api_version)
+        else:
+            _tell(lookup.answer, found, ctx.header.api_version)
+    return response
+
+
+def _find(lookups: list[Lookup]) -> list[TimestampOffset | KafkaError]:
+    """All look-ups of a request, on a thread; each succeeds or fails by itself."""
+    results: list[TimestampOffset | KafkaError] = []
+    for lookup in lookups:
+        try:
+            results.append(lookup.find())
+        except KafkaError as error:
+            results.append(error)
+    return results
 
 
 def _refused(request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -92,8 +138,14 @@ def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
 
 
 def _answer(
-    ctx: RequestContext, request: ListOffsetsRequest, topic: str, asked: Asked, twice: set[tuple[str, int]]
+    ctx: RequestContext,
+    request: ListOffsetsRequest,
+    topic: str,
+    asked: Asked,
+    twice: set[tuple[str, int]],
+    lookups: list[Lookup],
 ) -> Answer:
+    """The answer for one partition, or an empty one and a look-up that will fill it."""
     answer = Answer(partition_index=asked.partition_index, old_style_offsets=[])
     version = ctx.header.api_version
     tp = TopicPartition(topic, asked.partition_index)
@@ -112,17 +164,29 @@ def _answer(
             answer.old_style_offsets = _segment_starts(partition, asked, request.replica_id)
         else:
             found = offset_for(partition, asked.timestamp, request.replica_id, request.isolation_level)
-            answer.timestamp, answer.offset = found.timestamp, found.offset
-            if version >= LEADER_EPOCH_SINCE:
-                answer.leader_epoch = found.leader_epoch
+            if isinstance(found, int):
+                partition.log.know_times()
+                lookups.append(Lookup(answer, partition, asked.timestamp, found))
+            else:
+                _tell(answer, found, version)
     except KafkaError as error:
-        late = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and version < OFFSET_NOT_AVAILABLE_SINCE
-        answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if late else error.code
+        _refuse(answer, error, version)
     return answer
 
 
-def offset_for(partition: Partition, timestamp: int, replica_id: int, isolation_level: int) -> TimestampOffset:
-    """The offset that a timestamp, real or special, stands for; (-1, -1, -1) when there is none."""
+def _tell(answer: Answer, found: TimestampOffset, version: int) -> None:
+    answer.timestamp, answer.offset = found.timestamp, found.offset
+    if version >= LEADER_EPOCH_SINCE:
+        answer.leader_epoch = found.leader_epoch
+
+
+def _refuse(answer: Answer, error: KafkaError, version: int) -> None:
+    late = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and version < OFFSET_NOT_AVAILABLE_SINCE
+    answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if late else error.code
+
+
+def offset_for(partition: Partition, timestamp: int, replica_id: int, isolation_level: int) -> TimestampOffset | int:
+    """The offset that a special timestamp stands for; of a real one, the offset that the answer may not reach."""
     log = partition.log
     epochs = log.leader_epochs
     if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
@@ -141,10 +205,7 @@ def offset_for(partition: Partition, timestamp: int, replica_id: int, isolation_
                 f"Failed to fetch offsets for partition {partition.tp}: the high watermark {log.high_watermark} has "
                 f"not reached the start of the leader's epoch {partition.leader_epoch_start}",
             )
-    if timestamp == LATEST_TIMESTAMP:
-        return TimestampOffset(NO_TIMESTAMP, end, partition.leader_epoch)
-    found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
-    return found if found is not None and found.offset < end else NOTHING
+    return TimestampOffset(NO_TIMESTAMP, end, partition.leader_epoch) if timestamp == LATEST_TIMESTAMP else end
 
 
 class _Start(NamedTuple):
@@ -155,7 +216,8 @@ class _Start(NamedTuple):
 def _segment_starts(partition: Partition, asked: Asked, replica_id: int) -> list[int]:
     """Version 0: first offsets of the segments that were last written before the timestamp, newest first."""
     log = partition.log
-    starts = [_Start(segment.base_offset, segment.mtime_ms) for segment in log.segments]
+    named = asked.timestamp in (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP)
+    starts = [_Start(segment.base_offset, 0 if named else segment.mtime_ms) for segment in log.segments]
     if log.active_segment.size > 0:
         starts.append(_Start(log.log_end_offset, log.home.clock.time_ms()))
     if starts:

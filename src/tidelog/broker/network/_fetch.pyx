@@ -232,6 +232,14 @@ cdef class FetchAnswer:
         self.topics = []
         self.node_endpoints = []
 
+    def release(self):
+        """Give up the file slices of an answer that is not sent."""
+        for _, _, partitions in self.topics:
+            for item in partitions:
+                records = (<FetchedPartition>item).records
+                if not isinstance(records, (bytes, bytearray, memoryview)):
+                    records.release()
+
     def encode_parts(self, int version, bytes head=b""):
         """The response behind `head`, as a list of bytes and file slices."""
         cdef Writer out = Writer(head)

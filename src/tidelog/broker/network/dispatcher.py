@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.broker.handlers import HandlerFunction, handler_for, load
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.failure import failed
-from tidelog.broker.network._fetch import FetchAsk
+from tidelog.broker.network._fetch import FetchAnswer, FetchAsk
 from tidelog.broker.network._hot import Lane
 from tidelog.broker.network.driver import Driver
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -187,6 +187,8 @@ class Dispatcher:
                 parts = encode_response_parts(header.api_key, version, header.correlation_id, response)
             except Exception:  # whatever a handler put into an answer: it is one connection's failure
                 logger.exception("the answer to %s could not be encoded", ApiKey(header.api_key).name)
+                if isinstance(response, FetchAnswer):
+                    response.release()
                 connection.close()
                 return
         if connection.busy:

@@ -1,15 +1,17 @@
 """Work that takes longer than the event loop can spare: unpacking, packing anew, converting, cold reads.
 
 At most `limit` pieces (queued.max.requests) wait or run at a time. When there are so many, `hold(True)` is called and
-the connections stop looking at new requests, until there is room again.
+the connections stop looking at new requests, until there is room again. A piece counts until its thread has let go of
+it, whether or not its client is still there: a thread cannot be stopped, so who asks and leaves makes no room. One that
+no thread has begun is dropped with its client.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -25,17 +27,46 @@ class Workers:
         """How many pieces of work wait or run."""
         return self._queued
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """The outcome of `work`, done on a thread."""
+    async def run(self, work: Callable[[], T], after: Callable[[], None] | None = None) -> T:
+        """The outcome of `work`, done on a thread.
+
+        `after` is called on the loop once the work is over, also when nobody waits for it any more: it gives back what
+        the work used.
+        """
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[T] = loop.create_future()
+        try:
+            job = self.executor.submit(work)
+        except BaseException:
+            if after is not None:
+                after()
+            raise
         self._queued += 1
         if self._queued == self._limit:
             self._hold(True)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self.executor, work)
-        finally:
-            self._queued -= 1
-            if self._queued == self._limit - 1:
-                self._hold(False)
+
+        def over(ended: Future[T]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._over, ended, outcome, after)
+
+        outcome.add_done_callback(lambda waiting: job.cancel() if waiting.cancelled() else None)
+        job.add_done_callback(over)
+        return await outcome
+
+    def _over(self, job: Future[Any], outcome: asyncio.Future[Any], after: Callable[[], None] | None) -> None:
+        """A thread is done with a piece, or will not begin it."""
+        self._queued -= 1
+        if after is not None:
+            after()
+        if not outcome.done():
+            if job.cancelled():
+                outcome.cancel()
+            elif error := job.exception():
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(job.result())
+        if self._queued == self._limit - 1:
+            self._hold(False)
 
     def stop(self) -> None:
         self.executor.shutdown(wait=False, cancel_futures=True)

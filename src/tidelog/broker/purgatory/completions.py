@@ -43,7 +43,7 @@ class Completions:
 
     @contextmanager
     def later(self) -> Iterator[None]:
-        """What is added within is carried out in the loop's next turn: whoever adds it must not be asked anything now."""
+        """What is added within is carried out in the loop's next turn: who adds it must not be asked anything now."""
         if self._busy:
             yield
             return

@@ -7,7 +7,9 @@
 The cache holds at most `slots` sessions. A new one may push out one that has not been used for `eviction_ms`, or, if it
 is itself larger, a smaller one that has lived that long; followers come before consumers. Who finds no room goes on
 without a session. A session's key of a partition is (topic id, "", number) or (b"", topic, number): it uses ids or
-names, never both. Everything here is a plain data structure; the owner says what time it is.
+names, never both. Several connections may go on with one session, as nothing but the epoch ties it to one: who has
+waited while another did so is told INVALID_FETCH_SESSION_EPOCH, since what it was to be told may have changed.
+Everything here is a plain data structure; the owner says what time it is.
 """
 
 from __future__ import annotations
@@ -22,6 +24,11 @@ from tidelog.common.types import MAX_INT32, NO_EPOCH
 NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch of the request after the one with this epoch."""
+    return 1 if epoch == MAX_INT32 else epoch + 1
 
 
 class CachedPartition:
@@ -79,8 +86,7 @@ class FetchSession:
         """The answers that hold news. Who got records goes to the end, so that the others come first next time."""
         told = []
         for key, data in answers:
-            cached = self.partitions.get(key)
-            if cached is not None and cached.take_news(data):
+            if self.partitions[key].take_news(data):
                 told.append((key, data))
                 if data.records:
                     self.partitions[key] = self.partitions.pop(key)
@@ -122,7 +128,7 @@ class FetchSessionCache:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if session.uses_ids != uses_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
-        session.epoch = 1 if epoch == MAX_INT32 else epoch + 1
+        session.epoch = next_epoch(epoch)
         session.used_ms = now_ms
         self._sessions[session_id] = self._sessions.pop(session_id)
         return session

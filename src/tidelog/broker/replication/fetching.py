@@ -61,13 +61,17 @@ def failed(fetch: PartitionFetch, code: int) -> FetchedPartition:
 
 def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> FetchRead:
     """Read every partition within the request's limits."""
-    answers = []
+    answers: list[FetchedPartition] = []
     left = params.max_bytes
     total = 0
     first = not params.hard_limit
     now = False
     for fetch in fetches:
-        data = read_one(replicas, params, fetch, min(fetch.max_bytes, left), first)
+        try:
+            data = read_one(replicas, params, fetch, min(fetch.max_bytes, left), first)
+        except BaseException:
+            release(answers)
+            raise
         size = len(data.records)
         if data.error_code or data.diverging_epoch != NO_EPOCH:
             now = True
@@ -127,13 +131,18 @@ def _read(
         data.high_watermark = log.high_watermark
     result = log.read(fetch.fetch_offset, limit, upper_bound=bound, min_one_message=at_least_one)
     piece = result.slice
+    cut = piece is not None and not params.hard_limit and result.first_batch_incomplete
     if piece is not None:
-        if piece.size and (params.hard_limit or not result.first_batch_incomplete):
+        if piece.size and not cut:
             data.records = piece
         else:
             piece.release()
-    if params.committed_only:
-        data.aborted = log.aborted_transactions(fetch.fetch_offset, log.last_stable_offset)
+    if params.committed_only and not cut:
+        try:
+            data.aborted = log.aborted_within(fetch.fetch_offset, result) if data.records else []
+        except BaseException:
+            release([data])
+            raise
     return data
 
 
@@ -155,11 +164,13 @@ def release(answers: Iterable[FetchedPartition]) -> None:
 class DelayedFetch(Waiting):
     """Waits until `min_bytes` can be read, or a partition can no longer be read from here.
 
-    Each partition remembers up to where it was counted: a wake-up looks only at what came since then. It ends a
-    promise, so that the answer leaves in the same turn as the append that it waited for.
+    One read returns what is left of one segment, so a partition whose readable end lies in a later one has nothing to
+    wait for: more will never come to the segment that is read. Each partition remembers up to where it was counted: a
+    wake-up looks only at what came since then. It ends a promise, so that the answer leaves in the same turn as the
+    append that it waited for.
     """
 
-    __slots__ = ("_counted", "_fetches", "_params", "_replicas", "_total", "_under")
+    __slots__ = ("_bytes", "_counted", "_fetches", "_params", "_replicas", "_total", "_under")
 
     def __init__(self, replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> None:
         super().__init__(Promise())
@@ -170,6 +181,7 @@ class DelayedFetch(Waiting):
         self._under: dict[Hashable, list[int]] = {}
         for index, fetch in enumerate(fetches):
             self._under.setdefault(fetch.tp, []).append(index)
+        self._bytes = [0] * len(fetches)
         self._total = 0
 
     def is_satisfied(self, key: Hashable | None = None) -> bool:
@@ -187,21 +199,39 @@ class DelayedFetch(Waiting):
         end = partition.log.log_end_offset if bound is None else bound
         if end < fetch.fetch_offset:
             return True  # truncated below what was asked for
+        if _diverged(partition, fetch):
+            return True
         if end not in (self._counted[index], fetch.fetch_offset):
+            if self._params.min_bytes > 1 and partition.log.crosses_segments(fetch.fetch_offset, end):
+                return True
             since = max(fetch.fetch_offset, self._counted[index])
             self._counted[index] = end
-            self._total += self._bytes_between(partition, since, end, fetch.max_bytes)
+            try:
+                self._count(index, self._bytes_between(partition, since, end, fetch.max_bytes))
+            except KafkaError:
+                return True
         return self._total >= self._params.min_bytes
+
+    def _count(self, index: int, size: int) -> None:
+        """So much came; of one partition no more counts than a read of it may return."""
+        before = self._bytes[index]
+        self._bytes[index] = min(before + size, max(self._fetches[index].max_bytes, 1))
+        self._total += self._bytes[index] - before
 
     def _bytes_between(self, partition: Partition, start: int, end: int, limit: int) -> int:
         if self._params.min_bytes <= 1:
             return 1
-        try:
-            piece = partition.log.read(start, limit, upper_bound=end).slice
-        except KafkaError:
-            return self._params.min_bytes
+        piece = partition.log.read(start, limit, upper_bound=end).slice
         if piece is None:
             return 0
         size = piece.size
         piece.release()
         return size
+
+
+def _diverged(partition: Partition, fetch: PartitionFetch) -> bool:
+    """Whether the log was cut and written anew below what a follower has: it must be told where."""
+    if fetch.last_fetched_epoch in (NO_EPOCH, partition.leader_epoch):
+        return False
+    epoch, end = partition.log.end_offset_for_epoch(fetch.last_fetched_epoch)
+    return epoch < fetch.last_fetched_epoch or end < fetch.fetch_offset
