@@ -1,10 +1,10 @@
 """Completions in the order in which they came about: one after the other, never one inside another.
 
 Who is answered may have its next request ready; that may append, and the append may satisfy somebody else, who has
-a request ready, too. Carried out where each comes about, such a chain would nest as deep as there are connections. So what a
-purgatory completes is added here. The first one is carried out at once, in the same turn of the event loop as what
-satisfied it; what comes about meanwhile waits until it is done. After `TURN` of them the loop goes round,
-so that a long chain does not keep others from being served.
+a request ready, too. Carried out where each comes about, such a chain would nest as deep as there are connections. So
+what a purgatory completes is added here. The first one is carried out at once, in the same turn of the event loop as
+what satisfied it; what comes about meanwhile waits until it is done. After `TURN` of them the loop goes round, so that
+a long chain does not keep others from being served.
 """
 
 from __future__ import annotations
