@@ -19,6 +19,7 @@ from tidelog.common.fs import File, LocalFileSystem, MappedFile, Volume
 from tidelog.log.config import LogConfig
 from tidelog.log.manager import LogManager
 from tidelog.log.partition_log import PartitionLog
+from tidelog.log.txn_index import AbortedTxn
 from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import Crash, PowerLoss, RecordingFileSystem, Survival
 
@@ -33,9 +34,34 @@ class Promise:
     start: int = 0
     #: key → value that a table made of the log must hold; None: not checked.
     table: dict[bytes, bytes] | None = None
+    #: What a clean stop has vouched for beside the records; None: not checked.
+    state: State | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of a log beside its records: who reads committed records, or follows, relies on it."""
+
+    aborted: tuple[AbortedTxn, ...]
+    last_stable_offset: int
+    #: producer → its last sequence number
+    sequences: dict[int, int]
+    epochs: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, log: PartitionLog) -> State:
+        return cls(
+            tuple(log.aborted_transactions(log.log_start_offset, log.log_end_offset)),
+            log.last_stable_offset,
+            {entry.producer_id: entry.last_sequence for entry in log.active_producers()},
+            tuple(log.leader_epochs.entries),
+        )
 
 
 NOTHING = Promise()
+
+#: What is tried at every crash: each plain mixture, and some of the many that a real disk may leave.
+SURVIVALS: tuple[Survival | PowerLoss, ...] = (*Survival, PowerLoss(1, page=64), PowerLoss(2, page=512), PowerLoss(3))
 
 
 @dataclass
@@ -60,6 +86,20 @@ class Scenario:
         self.promised = promise
         self.fs.mark(promise)
 
+    def kill(self) -> None:
+        """Stop without a word, and start again on what the page cache holds."""
+        self.log.release()
+        for directory in self.manager.dirs:
+            directory.close()
+        self.manager = self._manager(self.fs, self.root)
+        self.log = self.manager.logs[TP]
+
+    def stop(self) -> None:
+        """Stop cleanly; from now on everything that is known must survive."""
+        end, start, state = self.log.log_end_offset, self.log.log_start_offset, State.of(self.log)
+        self.manager.shutdown()
+        self.promise(Promise(end, start, self.promised.table, state))
+
     def flush(self) -> None:
         """Flush the log; from now on everything in it must survive."""
         self.log.flush()
@@ -67,11 +107,13 @@ class Scenario:
 
 
 def crashes_of(
-    fs: RecordingFileSystem, survivals: tuple[Survival | PowerLoss, ...], scratch: Path
+    fs: RecordingFileSystem, survivals: tuple[Survival | PowerLoss, ...], scratch: Path, since: int = 0
 ) -> Iterator[tuple[Crash, str, Path]]:
     """Every (crash, description, directory with the remains)."""
     seen: set[tuple[object, ...]] = set()
     for crash in fs.crashes():
+        if crash.point.index < since:
+            continue
         for survival in survivals:
             target = scratch / f"{crash.point.index}-{survival.name}"
             crash.materialise(survival, target)
@@ -131,14 +173,15 @@ class _UnsyncedMap(MappedFile):
 def check_all_crashes(
     scenario: Scenario,
     scratch: Path,
-    survivals: tuple[Survival | PowerLoss, ...] = tuple(Survival),
+    survivals: tuple[Survival | PowerLoss, ...] = SURVIVALS,
     also: Callable[[LogManager, PartitionLog], None] = lambda manager, log: None,
+    since: int = 0,
 ) -> int:
-    """Open the remains of every crash and check what was promised; return how many there were."""
+    """Open the remains of every crash, from operation `since` on, and check what was promised; return how many."""
     count = 0
     logging.disable(logging.ERROR)
     try:
-        for crash, text, target in crashes_of(scenario.fs, survivals, scratch):
+        for crash, text, target in crashes_of(scenario.fs, survivals, scratch, since):
             count += 1
             try:
                 _check(scenario, _promise_of(crash), target, also)
@@ -162,17 +205,21 @@ def _check(
         return
     for batch in batches_of(log):
         batch.check_crc()
-    offsets = [record.offset for record in all_records(log)]
+    offsets = [offset for batch in batches_of(log) for offset in range(batch.base_offset, batch.last_offset + 1)]
     assert offsets == sorted(set(offsets)), f"offsets out of order: {offsets}"
     assert log.log_end_offset >= promise.flushed, f"ends at {log.log_end_offset}, {promise.flushed} was flushed"
     if promise.table is None:
         missing = set(range(max(promise.start, log.log_start_offset), promise.flushed)) - set(offsets)
-        assert log.log_start_offset <= promise.start, f"starts at {log.log_start_offset}, not {promise.start}"
+        if promise.flushed > promise.start:
+            assert log.log_start_offset <= promise.start, f"starts at {log.log_start_offset}, not {promise.start}"
         assert not missing, f"flushed offsets are missing: {sorted(missing)}"
     else:
         table = {r.key: r.value for r in all_records(log)}
         for key, value in promise.table.items():
             assert table.get(key) == value, f"{key!r} is {table.get(key)!r}, not {value!r}"
+    if promise.state is not None:
+        assert manager.dirs[0].was_clean
+        assert State.of(log) == promise.state
     also(manager, log)
     # The log is alive: it takes an append, and a second start is clean.
     manager.shutdown()

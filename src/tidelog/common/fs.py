@@ -22,6 +22,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Protocol
 
 from tidelog.common.named_tuple import NamedTuple
@@ -243,6 +244,7 @@ class FileSystem(Protocol):
     def write_atomic(self, path: Path, data: bytes) -> None: ...
     def rename(self, source: Path, target: Path) -> None: ...
     def unlink(self, path: Path, *, missing_ok: bool = False) -> None: ...
+    def truncate(self, path: Path, size: int) -> None: ...
     def mkdir(self, path: Path) -> bool: ...
     def rmdir(self, path: Path) -> None: ...
     def listdir(self, path: Path) -> list[str]: ...
@@ -312,6 +314,10 @@ class LocalFileSystem:
         with contextlib.suppress(FileNotFoundError) if missing_ok else contextlib.nullcontext():
             os.unlink(path)
 
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut or grow a file that is not open."""
+        os.truncate(path, size)
+
     def mkdir(self, path: Path) -> bool:
         """Make a directory and its missing parents; False when it is there already."""
         try:
@@ -335,7 +341,7 @@ class LocalFileSystem:
 
     def stat(self, path: Path) -> FileStat:
         info = os.stat(path)
-        return FileStat(info.st_size, info.st_mtime_ns // 1_000_000, os.path.isdir(path))
+        return FileStat(info.st_size, info.st_mtime_ns // 1_000_000, S_ISDIR(info.st_mode))
 
     def set_mtime(self, path: Path, mtime_ms: int) -> None:
         os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))

@@ -200,10 +200,18 @@ cdef class SparseIndex(Handle):
         return 0
 
     def finish(self):
-        """Cut to size and let go of the file. An index that was never opened is as it should be."""
-        if self.count >= 0:
+        """Cut to size and let go of the file; whether that changed it. One that was never opened is as it should be."""
+        cdef int64_t size = self.count * self.width
+        if self.count < 0 or size == self.length:
+            self.close()
+            return False
+        if self.is_open:
             self.trim()
-        self.close()
+            self.close()
+        else:  # thousands of them, at the stop of a broker with many partitions: they need not be mapped for this
+            self.home.fs.truncate(self.path, size)
+            self.length = size
+        return True
 
     def sync(self):
         """Make the entries durable. May run on any thread."""
@@ -517,6 +525,7 @@ cdef class IndexWriter:
                 or last_offset - self.offsets.base_offset > INT32_MAX or last_offset < self.offsets.base_offset)
 
     def force_time_entry(self):
-        """The entry that a segment's end (roll, close, recovery) forces."""
-        if self.max_timestamp >= 0:
-            self.times.maybe_add(self.max_timestamp, self.offset_of_max_timestamp, True)
+        """The entry that a segment's end (roll, close, recovery) forces; whether it is new."""
+        if self.max_timestamp < 0:
+            return False
+        return bool(self.times.maybe_add(self.max_timestamp, self.offset_of_max_timestamp, True))

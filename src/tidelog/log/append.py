@@ -12,7 +12,7 @@ class AppendInfo(NamedTuple):
     """The outcome of an append.
 
     `duplicate`: the batch was there already; the offsets are those of the first time. `flush_required`: by
-    `flush.messages` the records must be synced before they count as written (`flush_job`).
+    `flush.messages` the records must be synced before they count as written, also when they were sent before.
     """
 
     first_offset: int

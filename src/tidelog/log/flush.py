@@ -1,42 +1,55 @@
 """Making a log durable, in a part that any thread can run.
 
 The owner makes a `FlushJob`, a thread runs it (only system calls; nothing of the log's state is touched), the owner
-puts the result into force: only then the recovery point moves. A failed sync is never tried again: the kernel may have
-dropped the pages and would report success; the error takes the log directory offline.
+puts the result into force: only then the recovery point moves, and only then the list of what is not durable
+(`unsynced.py`) gets shorter. A failed sync is never tried again: the kernel may have dropped the pages and would report
+success; the error takes the log directory offline, and every later sync of the log fails with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tidelog.log import partition_metadata
 from tidelog.log.home import Home
 from tidelog.log.names import LEADER_EPOCH_FILE, snapshot_name
 from tidelog.log.segment import Segment
+from tidelog.log.unsynced import Taken
 
 
 @dataclass(slots=True)
 class FlushJob:
-    """Everything below `offset` is durable once `run` has returned."""
+    """Everything below `offset` is durable once `run` has returned, and so is what was `taken`."""
 
     home: Home
     offset: int
+    #: How often the log had been cut when the job was made.
+    cuts: int
     segments: tuple[Segment, ...]
+    taken: Taken
     #: The leader epochs as they were, if they changed since they were last written.
     epochs: bytes | None = None
-    #: Producer snapshots that were written without a sync.
-    snapshots: list[int] = field(default_factory=list)
-    #: Whether files were made since the last flush: their names must become durable too.
-    new_names: bool = False
 
     def run(self) -> None:
         """Sync. Any thread, once. What the owner deletes meanwhile is left out; a renamed directory is followed."""
-        for segment in self.segments:
-            self._follow(segment.flush, segment)
-        for offset in self.snapshots:
+        if self.home.failed is not None:
+            raise self.home.failed
+        try:
+            self._run()
+        except OSError as error:
+            self.home.failed = error
+            raise
+
+    def _run(self) -> None:
+        for segment in {**dict.fromkeys(self.segments), **self.taken.segments}:
+            if not segment.removed:
+                self._follow(segment.flush, segment)
+            if segment.removed:  # perhaps meanwhile
+                segment.release()
+        for offset in self.taken.snapshots:
             self._sync_snapshot(offset)
-        if self.epochs is not None or self.new_names:
+        if self.epochs is not None or self.taken.names:
             self._follow(self._sync_names)
 
     def _follow(self, sync: Callable[[], None], segment: Segment | None = None) -> None:
@@ -53,14 +66,15 @@ class FlushJob:
                 return
 
     def _sync_names(self) -> None:
-        if self.new_names:
-            partition_metadata.sync(self.home.fs, self.home.path)
+        fs, path = self.home.fs, self.home.path
+        if self.taken.names:
+            partition_metadata.sync(fs, path)
         if self.epochs is not None:
-            self.home.fs.write_atomic(self.home.file(LEADER_EPOCH_FILE), self.epochs)  # syncs the directory, too
-        elif self.new_names:
-            self.home.fs.sync_dir(self.home.path)
-        if self.new_names:
-            self.home.fs.sync_dir(self.home.path.parent)  # the directory itself may be new
+            fs.write_atomic(path / LEADER_EPOCH_FILE, self.epochs)  # syncs the directory, too
+        elif self.taken.names:
+            fs.sync_dir(path)
+        if self.taken.names:
+            fs.sync_dir(path.parent)  # the directory itself may be new
 
     def _sync_snapshot(self, offset: int) -> None:
         try:

@@ -13,18 +13,22 @@ from tidelog.common.clock import Clock
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import FileSystem
 from tidelog.log._handles import FileBudget
+from tidelog.log.unsynced import Unsynced
 
 
 class Home:
     """`with home:` turns an error of the disk into a StorageError: who owns the log directory takes it offline."""
 
-    __slots__ = ("clock", "files", "fs", "path")
+    __slots__ = ("clock", "failed", "files", "fs", "path", "unsynced")
 
     def __init__(self, path: Path, fs: FileSystem, clock: Clock, files: FileBudget) -> None:
         self.path = path
         self.fs = fs
         self.clock = clock
         self.files = files
+        self.unsynced = Unsynced()
+        #: Why a sync failed. None may be tried after it: the kernel may have dropped what it could not write.
+        self.failed: OSError | None = None
 
     def file(self, name: str) -> Path:
         return self.path / name

@@ -3,9 +3,8 @@
 A leader stamps its epoch into every batch; this list, one entry per epoch that left records, tells a follower where
 its log and the leader's part. The two invariants: epochs rise, and start offsets do not fall.
 
-The file is replaced as a whole (checkpoint.py). Changes are kept in memory and written by `flush`, which the log calls
-before its recovery point moves and when it closes: until then the epochs can be read off the batches behind the
-recovery point, as recovery does.
+The file is replaced as a whole (checkpoint.py). Changes are kept in memory and written by the log's flush, before its
+recovery point moves: until then the epochs can be read off the batches behind the recovery point, as recovery does.
 """
 
 from __future__ import annotations
@@ -27,15 +26,13 @@ class EpochStart(NamedTuple):
 class LeaderEpochs:
     """The epochs of one partition, oldest first."""
 
-    __slots__ = ("_entries", "_home", "dirty")
+    __slots__ = ("_entries", "_home")
 
     def __init__(self, home: Home, entries: list[EpochStart] | None = None) -> None:
         self._home = home
         self._entries: list[EpochStart] = []
-        self.dirty = False
         for entry in entries or []:
-            self.assign(*entry)
-        self.dirty = False
+            self._place(entry)
 
     @classmethod
     def load(cls, home: Home) -> LeaderEpochs:
@@ -45,6 +42,11 @@ class LeaderEpochs:
             epoch, start = checkpoint.parse_fields(line, 2, str(path))
             entries.append(EpochStart(checkpoint.parse_int(epoch, str(path)), checkpoint.parse_int(start, str(path))))
         return cls(home, entries)
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the file is behind."""
+        return self._home.unsynced.epochs
 
     @property
     def entries(self) -> tuple[EpochStart, ...]:
@@ -69,11 +71,15 @@ class LeaderEpochs:
         last = self.latest
         if last is not None and epoch == last.epoch and start_offset >= last.start_offset:
             return False
-        while self._entries and (self._entries[-1].epoch >= epoch or self._entries[-1].start_offset >= start_offset):
-            self._entries.pop()
-        self._entries.append(EpochStart(epoch, start_offset))
-        self.dirty = True
+        self._place(EpochStart(epoch, start_offset))
+        self._home.unsynced.add_epochs()
         return True
+
+    def _place(self, entry: EpochStart) -> None:
+        entries = self._entries
+        while entries and (entries[-1].epoch >= entry.epoch or entries[-1].start_offset >= entry.start_offset):
+            entries.pop()
+        entries.append(entry)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The largest known epoch that is not above `epoch`, and where it ends; (-1, -1) when that cannot be told."""
@@ -97,7 +103,7 @@ class LeaderEpochs:
         """Forget the epochs that begin at `end_offset` or later."""
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
-            self.dirty = True
+            self._home.unsynced.add_epochs()
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget the epochs that ended before `start_offset`; the one that spans it now begins there."""
@@ -107,18 +113,13 @@ class LeaderEpochs:
         spanning = EpochStart(self._entries[after - 1].epoch, start_offset)
         if after > 1 or self._entries[0] != spanning:
             self._entries[:after] = [spanning]
-            self.dirty = True
+            self._home.unsynced.add_epochs()
 
     def clear(self) -> None:
-        self.dirty = self.dirty or bool(self._entries)
+        if self._entries:
+            self._home.unsynced.add_epochs()
         self._entries.clear()
 
     def encoded(self) -> bytes:
         """The file's bytes."""
         return checkpoint.encode_rows([f"{entry.epoch} {entry.start_offset}" for entry in self._entries])
-
-    def flush(self) -> None:
-        """Write the file if anything changed."""
-        if self.dirty:
-            self.dirty = False
-            self._home.fs.write_atomic(self._home.file(LEADER_EPOCH_FILE), self.encoded())

@@ -3,11 +3,13 @@
 1. `.deleted` files go. A `.cleaned` file is a cleaner's unfinished output and goes too, with every `.swap` file at or
    above the first of them: those belong to a replacement that had not been decided.
 2. Other `.swap` files are finished replacements. What they replace (the plain files whose offset lies in
-   [smallest base, largest next offset)) goes, then they take their plain names.
+   [smallest base, largest next offset)) goes, then they take their plain names. One of their own files may have its
+   plain name already and goes with the others: the segment is recovered.
 3. The segments are loaded. An index without its `.log` goes; a segment without its `.index`, or with a broken
    `.txnindex`, is recovered even after a clean stop.
 4. After an unclean stop every segment from the recovery point on is recovered, oldest first; at the first cut, what
-   follows is deleted. A segment whose offsets are further apart than its indexes can tell is split first.
+   follows is deleted. A segment whose offsets are further apart than its indexes can tell is split first. What was
+   found counts as not durable (`unsynced.py`): it may have outlived the process, but not yet the machine.
 5. If the log ends below its log start offset, nothing of it is valid: it begins anew, empty, at the log start offset.
 6. Leader epochs and producers are cut to the log's ends and completed.
 """
@@ -85,6 +87,8 @@ class LogLoader:
         self._dropped: list[Segment] = []
         #: Segments whose indexes are missing or broken, oldest first.
         self._unindexed: list[Segment] = []
+        #: Base offsets of replacements of which a file was lost.
+        self._incomplete: set[int] = set()
 
     def load(self) -> tuple[LoadedLog, ProducerState]:
         names = self._fs.listdir(self._home.path)
@@ -100,7 +104,18 @@ class LogLoader:
         rebuild_producers(
             producers, self._segments, log_start, next_offset, clean=self._clean, now_ms=self._home.clock.time_ms()
         )
+        if not self._clean:
+            self._trust_nothing(producers)
         return LoadedLog(self._segments, log_start, recovery_point, next_offset, self._dropped), producers
+
+    def _trust_nothing(self, producers: ProducerState) -> None:
+        """What was found after an unclean stop may be in the page cache alone: it is not durable before it is synced.
+
+        Batches and indexes from the recovery point on are known by their offsets.
+        """
+        self._home.unsynced.add_name()
+        for offset in producers.snapshots:
+            self._home.unsynced.add_snapshot(offset)
 
     def begin(self) -> tuple[LoadedLog, ProducerState]:
         """The same for a directory that was made just now: there is nothing to settle, to load or to recover."""
@@ -145,13 +160,13 @@ class LogLoader:
             if name.endswith(LOG + SWAP)
         ]
         start = min((segment.base_offset for segment in new), default=MAX_INT64)
-        end = max((segment.next_offset() for segment in new), default=-1)
-        for segment in new:
-            segment.release()
+        end = max((_last_offset(segment) + 1 for segment in new), default=-1)
         for name in self._fs.listdir(self._home.path):
             parts = split_name(name)
             if parts is not None and parts[2] == "" and start <= parts[0] < end:
                 self._remove(name)
+                self._incomplete.update(segment.base_offset for segment in new if segment.base_offset == parts[0])
+        self._fs.sync_dir(self._home.path)  # what goes is gone before the names say that all is done
         for name in swaps:
             self._fs.rename(self._home.file(name), self._home.file(name.removesuffix(SWAP)))
         self._fs.sync_dir(self._home.path)
@@ -186,7 +201,8 @@ class LogLoader:
             txn_index_size=None if has_txn_index else 0,
         )
         try:
-            sound = all(file_name(base_offset, kind) in present for kind in (INDEX, TIME_INDEX))
+            sound = base_offset not in self._incomplete
+            sound = sound and all(file_name(base_offset, kind) in present for kind in (INDEX, TIME_INDEX))
             _ = segment.txn_index.entries
         except CorruptIndexError as error:
             _LOG.warning("%s", error)
@@ -201,6 +217,8 @@ class LogLoader:
     def _recover(self) -> tuple[int, int]:
         """Steps 4 and 5; returns the log end offset and the recovery point."""
         suspects = list(self._segments.between(self._recovery_point)) if self._segments and not self._clean else []
+        if suspects and suspects[0].base_offset >= self._recovery_point:
+            self._check_indexes_before(suspects[0])
         for segment in self._unindexed:  # before the others, and in order: recovery reads what lies before a segment
             if segment not in suspects:
                 self._recover_in_order([segment])
@@ -222,6 +240,19 @@ class LogLoader:
         if self._clean and intact:
             return next_offset, next_offset
         return next_offset, min(self._recovery_point, next_offset)
+
+    def _check_indexes_before(self, first: Segment) -> None:
+        """A segment that was flushed to its last batch, and then ended, lies below the recovery point; but that its
+        indexes were cut to size may be lost. Then they end with zeros."""
+        before = self._segments.floor(first.base_offset - 1)
+        if before is None or before in self._unindexed:
+            return
+        try:
+            before.offset_index.check()
+            before.time_index.check()
+        except CorruptIndexError as error:
+            _LOG.warning("%s", error)
+            self._unindexed.append(before)
 
     def _recover_in_order(self, suspects: list[Segment]) -> list[Segment]:
         """Recover segments up to the first that had to be cut; returns those behind it."""
@@ -262,3 +293,12 @@ class LogLoader:
         for segment in reversed(segments):
             segment.mark_deleted()
             self._dropped.append(segment)
+
+
+def _last_offset(segment: Segment) -> int:
+    """The last offset of a segment whose index may be missing: by its batches."""
+    last = segment.base_offset - 1
+    for _, run in segment.batches():
+        last = run.header(len(run) - 1).last_offset
+    segment.release()
+    return last

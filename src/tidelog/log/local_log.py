@@ -52,9 +52,8 @@ class LocalLog:
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
         self.deleted = False
-        #: Whether anything was written since the log was opened, and whether files were made since the last flush.
-        self._touched = False
-        self._new_names = True
+        #: How often the log was cut: a flush that was begun before a cut says nothing of what is written after it.
+        self._cuts = 0
         #: (offset, base offset of its segment, position): where the last upper bound of a read lies.
         self._bound = _NO_BOUND
 
@@ -152,7 +151,6 @@ class LocalLog:
         jitter = self.config.random_jitter_ms(self._rng)
         self._active = Segment.create(self.home, base_offset, self.config, jitter_ms=jitter)
         self._segments.add(self._active)
-        self._touched = self._new_names = True
 
     # ---- removing
 
@@ -213,7 +211,7 @@ class LocalLog:
         self._end_at(offset)
 
     def _end_at(self, offset: int) -> None:
-        self._touched = True
+        self._cuts += 1
         self.log_end_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
         self._bound = _NO_BOUND

@@ -83,7 +83,6 @@ class PartitionLog(LocalLog):
         self._first_unstable = producers.first_unstable_offset
         #: Since when there are records that are not synced; None: there are none.
         self.unflushed_since_ms: int | None = None
-        self._unsynced_snapshots: list[int] = []
         self._unlink_later(loaded.dropped)
         self.advance_high_watermark(loaded.log_start_offset if high_watermark is None else high_watermark)
 
@@ -119,6 +118,7 @@ class PartitionLog(LocalLog):
             known = None if fresh else partition_metadata.read(fs, dir)
             if topic_id is not None and known is None:
                 partition_metadata.write(fs, dir, topic_id)
+                home.unsynced.add_name()
             elif topic_id is not None and known != topic_id:
                 raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{dir} belongs to another topic of that name")
             epochs = LeaderEpochs(home) if fresh else LeaderEpochs.load(home)
@@ -181,7 +181,10 @@ class PartitionLog(LocalLog):
                 pending = self.producers.prepare(run, origin, transaction_version=transaction_version)
                 if pending.duplicate is not None:
                     first, last, timestamp = pending.duplicate
-                    return AppendInfo(first, last, timestamp, timestamp, self.log_start_offset, duplicate=True)
+                    return AppendInfo(
+                        first, last, timestamp, timestamp, self.log_start_offset,
+                        duplicate=True, flush_required=last >= self.recovery_point and self._flush_required,
+                    )  # fmt: skip
                 if self.verify_transactions:
                     self._check_verified(run, verification)
                 self._write(run, run.buffers(), 0, count, run.size, facts, now)
@@ -199,8 +202,13 @@ class PartitionLog(LocalLog):
             facts.max_timestamp,
             NO_TIMESTAMP if append_time is None else append_time,
             self.log_start_offset,
-            flush_required=self.log_end_offset - self.recovery_point >= self.config.flush_messages,
+            flush_required=self._flush_required,
         )
+
+    @property
+    def _flush_required(self) -> bool:
+        """Whether so much is unsynced that `flush.messages` lets no more count as written before it is."""
+        return self.log_end_offset - self.recovery_point >= self.config.flush_messages
 
     def append_as_follower(self, records: BatchRun | Buffer) -> AppendInfo:
         """Write batches that carry their offsets and epochs, as the leader sent them (checksums checked)."""
@@ -234,7 +242,7 @@ class PartitionLog(LocalLog):
                 self._commit_producers(pending)
         return AppendInfo(
             facts.first_offset, facts.last_offset, facts.max_timestamp, NO_TIMESTAMP, self.log_start_offset,
-            flush_required=self.log_end_offset - self.recovery_point >= self.config.flush_messages,
+            flush_required=self._flush_required,
         )  # fmt: skip
 
     def _too_large(self, size: int) -> KafkaError:
@@ -289,7 +297,6 @@ class PartitionLog(LocalLog):
         self, run: BatchRun, buffers: Sequence[Buffer], first: int, stop: int, size: int, facts: Survey, now: int
     ) -> None:
         """Write the batches [first, stop) into the active segment; the log ends behind them."""
-        self._touched = True
         self._active.append(run, buffers, first, stop, size)
         self.log_end_offset = self.producers.map_end_offset = facts.last_offset + 1
         if self.unflushed_since_ms is None:
@@ -410,7 +417,10 @@ class PartitionLog(LocalLog):
     def _set_log_start(self, offset: int) -> None:
         self.log_start_offset = offset
         self.high_watermark = max(self.high_watermark, offset)
-        self.recovery_point = max(self.recovery_point, offset)
+        if offset > self.recovery_point:
+            for segment in self._segments.between(self.recovery_point, offset):
+                self.home.unsynced.add_segment(segment)  # it stays for a while, and a clean stop vouches for it
+            self.recovery_point = offset
 
     # ---- segments
 
@@ -424,8 +434,7 @@ class PartitionLog(LocalLog):
         base_offset = max(offset, self.log_end_offset)
         # The snapshot belongs to the new segment, whose base may lie behind the state's end.
         self.producers.map_end_offset = base_offset
-        if self.producers.take_snapshot(sync=False):
-            self._unsynced_snapshots.append(base_offset)
+        self.producers.take_snapshot()
         self._roll(base_offset)
 
     def _segment_gone(self, base_offset: int) -> None:
@@ -505,19 +514,23 @@ class PartitionLog(LocalLog):
     def flush_job(self, up_to: int | None = None) -> FlushJob | None:
         """What must be synced so that everything below `up_to` (the log's end) is durable; None: nothing."""
         offset = self.log_end_offset if up_to is None else min(up_to, self.log_end_offset)
-        if offset <= self.recovery_point and not self.leader_epochs.dirty:
+        behind = offset > self.recovery_point
+        if not behind and not self.home.unsynced:
             return None
-        job = FlushJob(self.home, offset, self._segments.between(self.recovery_point, offset))
-        if self.leader_epochs.dirty:
-            job.epochs = self.leader_epochs.encoded()
-            self.leader_epochs.dirty = False
-        job.snapshots, self._unsynced_snapshots = self._unsynced_snapshots, []
-        job.new_names, self._new_names = self._new_names, False
-        return job
+        return FlushJob(
+            self.home,
+            offset,
+            self._cuts,
+            self._segments.between(self.recovery_point, offset) if behind else (),
+            self.home.unsynced.take(),
+            self.leader_epochs.encoded() if self.leader_epochs.dirty else None,
+        )
 
     def flush_done(self, job: FlushJob) -> None:
         """The job ran without an error."""
-        self.recovery_point = max(self.recovery_point, min(job.offset, self.log_end_offset))
+        self.home.unsynced.done(job.taken)
+        if job.cuts == self._cuts:
+            self.recovery_point = max(self.recovery_point, job.offset)
         if self.recovery_point >= self.log_end_offset:
             self.unflushed_since_ms = None
 
@@ -574,15 +587,14 @@ class PartitionLog(LocalLog):
             segment.indexes.interval = config.index_interval_bytes
 
     def close(self) -> None:
-        """Cut the indexes to size, sync, remember the producers, close the files."""
+        """Cut the indexes to size, remember the producers, sync, close the files."""
+        self.finish()
+        self.flush()
+        self.release()
+
+    def finish(self) -> None:
+        """The last changes before a close: cut the files to size, remember the producers. Nothing is synced yet."""
         with self.home:
-            if self._touched:
-                self._active.become_inactive()
-                job = self.flush_job() or FlushJob(self.home, self.log_end_offset, (self._active,))
-                job.run()
-                self.flush_done(job)
-            elif self.leader_epochs.dirty:
-                self.leader_epochs.flush()
-            self.producers.take_snapshot()
             for segment in self._segments.all:
-                segment.close()
+                segment.finish(active=segment is self._active)
+            self.producers.take_snapshot()

@@ -182,30 +182,30 @@ class ProducerState:
     def latest_snapshot_offset(self, default: int) -> int:
         return self.snapshots[-1] if self.snapshots else default
 
-    def take_snapshot(self, *, sync: bool = True) -> bool:
-        """Write the state at `map_end_offset`, unless that was done before."""
+    def take_snapshot(self) -> bool:
+        """Write the state at `map_end_offset`, unless that was done before. The log's next flush makes it durable."""
         if self.map_end_offset <= self.last_snapshot_offset:
             return False
         offset = self.map_end_offset
-        self._write(offset, producer_snapshot.encode(self.entries.values()), sync)
+        self._write(offset, producer_snapshot.encode(self.entries.values()))
         if offset not in self.snapshots:
             self.snapshots.append(offset)
             self.snapshots.sort()
         self.last_snapshot_offset = offset
         return True
 
-    def _write(self, offset: int, data: bytes, sync: bool) -> None:
+    def _write(self, offset: int, data: bytes) -> None:
+        self._home.unsynced.add_snapshot(offset)
         file = self._home.fs.open(self._home.file(snapshot_name(offset)), create=True)
         try:
             file.truncate(0)
             file.write_at(0, [data])
-            if sync:
-                file.sync()
         finally:
             file.close()
 
     def remove_snapshot(self, offset: int) -> None:
         self.snapshots.remove(offset)
+        self._home.unsynced.add_name()
         self._home.fs.unlink(self._home.file(snapshot_name(offset)), missing_ok=True)
 
     def detach_snapshot(self, offset: int, suffix: str) -> bool:
@@ -216,6 +216,7 @@ class ProducerState:
         source = self._home.file(snapshot_name(offset))
         if not self._home.fs.exists(source):
             return False
+        self._home.unsynced.add_name()
         self._home.fs.rename(source, self._home.file(snapshot_name(offset, suffix)))
         return True
 

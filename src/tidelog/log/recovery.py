@@ -34,6 +34,7 @@ def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEp
 
     `producers` describes the log up to the segment's start, and up to its end afterwards. Raises SegmentOverflowError.
     """
+    segment.home.unsynced.add_segment(segment)
     segment.indexes.restart()
     segment.txn_index.reset()
     valid, last_offset = 0, segment.base_offset - 1

@@ -1,11 +1,13 @@
 """Putting new segments in the place of old ones so that a crash at any point leaves one or the other.
 
-    new   .cleaned ──► .swap (largest base first) ──► sync ──► plain name ──► sync
-    old                                                └─► .deleted
+    new   .cleaned ──► .swap (largest base first) ──► sync                     ──► plain name
+    old                                                  └─► .deleted ──► sync
 
 While a `.cleaned` file is left, the replacement is undecided and the loader throws the new segments away; once all
-carry `.swap` it is decided and the loader completes it. The cleaner replaces a group of segments by what compaction
-keeps; the loader replaces one whose offsets are too far apart by several (`split`).
+carry `.swap` it is decided and the loader completes it. A disk may keep any of the renames between two syncs and lose
+the others: so each step is synced before the next, but for the last, which the loader can do again (the log's next
+flush makes it durable). The cleaner replaces a group of segments by what compaction keeps; the loader replaces one
+whose offsets are too far apart by several (`split`).
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ from tidelog.log.segment import Segment
 
 
 def swap_in(home: Home, new: Sequence[Segment], old: Sequence[Segment]) -> None:
-    """Rename the files of both; `new` carry `.cleaned` and are synced."""
+    """Rename the files of both; `new` carry `.cleaned` and are synced, names as well."""
     for segment in sorted(new, key=lambda segment: -segment.base_offset):
         segment.change_suffix(CLEANED, SWAP)
-    home.fs.sync_dir(home.path)
+        home.fs.sync_dir(home.path)
     for segment in old:
         segment.mark_deleted()
+    home.fs.sync_dir(home.path)
     for segment in new:
         segment.change_suffix(SWAP, "")
-    home.fs.sync_dir(home.path)
 
 
 def split(home: Home, segment: Segment, config: LogConfig) -> list[Segment]:
@@ -51,4 +53,5 @@ def split(home: Home, segment: Segment, config: LogConfig) -> list[Segment]:
         part.become_inactive()
         part.flush()
         part.set_mtime(segment.mtime_ms)
+    home.fs.sync_dir(home.path)
     return parts

@@ -102,6 +102,8 @@ class Segment:
         if not fresh:
             home.fs.unlink(segment.txn_index.data.path, missing_ok=True)
         segment._timestamps_known = True
+        if not suffix:
+            home.unsynced.add_name()
         return segment
 
     @classmethod
@@ -190,16 +192,22 @@ class Segment:
 
     def become_inactive(self) -> None:
         """The segment is full: force its last time index entry and cut its files to size."""
+        self._changed()
         self._finish_time_index()
         self.offset_index.trim()
         self.time_index.trim()
         if self.config.preallocate:
             self.data.trim()
 
-    def _finish_time_index(self) -> None:
+    def _changed(self) -> None:
+        """Files of the log are not durable any more. A `.cleaned` segment is no part of it: who makes it syncs it."""
+        if not self.suffix:
+            self.home.unsynced.add_segment(self)
+
+    def _finish_time_index(self) -> bool:
         if not self._timestamps_known:
             self._load_timestamps()
-        self.indexes.force_time_entry()
+        return self.indexes.force_time_entry()
 
     # ---- timestamps
 
@@ -338,6 +346,7 @@ class Segment:
     def truncate_to(self, offset: int) -> int:
         """Drop the batches that hold `offset` or more; return how many bytes went. The indexes get their full size."""
         start = self.translate(offset)
+        self._changed()
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
         self.txn_index.truncate_to(offset)
@@ -358,19 +367,24 @@ class Segment:
         self.time_index.sync()
         self.txn_index.sync()
 
-    def close(self) -> None:
-        """Force the last time index entry, cut the indexes to size, close the files."""
-        if self._timestamps_known or self.time_index.opened:
-            self._finish_time_index()
-        self.offset_index.finish()
-        self.time_index.finish()
-        self.txn_index.close()
-        if self.config.preallocate:
+    def finish(self, *, active: bool = False) -> None:
+        """The log is about to close: force the last time index entry and cut the files to size, where need be."""
+        changed = (self._timestamps_known or self.time_index.opened) and self._finish_time_index()
+        for index in (self.offset_index, self.time_index):
+            changed = index.finish() or changed
+        if active and self.config.preallocate:
             self.data.trim()
-        self.data.close()
+            changed = True
+        if changed:
+            self._changed()
+
+    def close(self) -> None:
+        """Finish and close the files; nothing is synced (a segment that is not part of a log)."""
+        self.finish(active=True)
+        self.release()
 
     def release(self) -> None:
-        """Close the files and change nothing (the segment is being deleted, or its directory failed)."""
+        """Close the files and change nothing."""
         self.offset_index.close()
         self.time_index.close()
         self.txn_index.close()
@@ -379,6 +393,7 @@ class Segment:
     def change_suffix(self, old: str, new: str) -> None:
         """Rename the files from one state to another."""
         fs = self.home.fs
+        self.home.unsynced.add_name()
         for kind in SEGMENT_KINDS:
             source = self.home.file(file_name(self.base_offset, kind, old))
             if fs.exists(source):
@@ -390,6 +405,7 @@ class Segment:
     def mark_deleted(self) -> None:
         """The segment is out of the log: let go of its files and mark them, to be removed later."""
         self.removed = True
+        self.home.unsynced.forget(self)
         self.release()
         self.change_suffix(self.suffix, DELETED)
 

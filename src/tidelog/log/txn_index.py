@@ -83,6 +83,8 @@ class TxnIndex:
             raise ValueError(f"{self.data.path}: {transaction} does not follow {entries[-1]}")
         if not entries and self.data.size == 0:
             self.data.create()
+            if not self.data.suffix:
+                self.data.home.unsynced.add_name()
         self.data.append([encode(transaction)], ENTRY_SIZE)
         entries.append(transaction)
 
@@ -117,7 +119,7 @@ class TxnIndex:
             self.append(transaction)
 
     def sync(self) -> None:
-        if self.data.size:
+        if self.exists:
             self.data.sync()
 
     def close(self) -> None:

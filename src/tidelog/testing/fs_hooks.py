@@ -258,6 +258,9 @@ class HookedFileSystem:
             return
         self.run(Operation("unlink", path), lambda: self.inner.unlink(path))
 
+    def truncate(self, path: Path, size: int) -> None:
+        self.run(Operation("truncate", path, position=size), lambda: self.inner.truncate(path, size))
+
     def mkdir(self, path: Path) -> bool:
         if self.inner.exists(path):
             return False

@@ -45,9 +45,59 @@ def test_checkpoints_and_a_clean_stop(tmp_path: Path) -> None:
             scenario.flush()
             scenario.manager.checkpoint()
     append(scenario.log, [(b"last", b"y")])
-    end = scenario.log.log_end_offset
-    scenario.manager.shutdown()
-    scenario.promise(Promise(end))
+    scenario.stop()
+    check_all_crashes(scenario, tmp_path / "crashes")
+
+
+def transact(log: PartitionLog, rounds: int, *, first: int = 0) -> None:
+    """Transactions of two producers side by side, every other one aborted; a third one's stays open."""
+    for number in range(first, first + rounds):
+        append(log, [(b"a%d" % number, b"x" * 20)], producer_id=1, sequence=number, transactional=True)
+        append(log, [(b"b%d" % number, b"x" * 20)], producer_id=2, sequence=number, transactional=True)
+        end_transaction(log, 1, committed=number % 2 == 0)
+        end_transaction(log, 2, committed=number % 3 == 0)
+    append(log, [(b"c%d" % first, b"open")], producer_id=3, sequence=0 if not first else 1, transactional=True)
+
+
+def test_a_clean_stop_with_transactions(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path / "disk", config())
+    transact(scenario.log, 4)
+    assert len(scenario.log.segments) > 2
+    scenario.stop()
+    assert scenario.promised.state is not None
+    assert scenario.promised.state.aborted
+    check_all_crashes(scenario, tmp_path / "crashes")
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+@pytest.mark.parametrize("appended", [False, True])
+def test_killed_recovered_stopped_and_then_the_power_fails(tmp_path: Path, flushed: bool, appended: bool) -> None:
+    scenario = Scenario(tmp_path / "disk", config())
+    transact(scenario.log, 2)
+    if flushed:
+        scenario.flush()
+        scenario.manager.checkpoint()
+    scenario.log.assign_epoch(1, scenario.log.log_end_offset)
+    transact(scenario.log, 2, first=2)
+    killed = len(scenario.fs.journal)
+    scenario.kill()
+    assert not scenario.manager.dirs[0].was_clean
+    scenario.manager.checkpoint()
+    if appended:
+        append(scenario.log, [(b"one more", b"y")])
+    scenario.stop()
+    check_all_crashes(scenario, tmp_path / "crashes", since=killed)
+
+
+def test_a_log_that_was_flushed_ended_and_never_written_to_again(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path / "disk", config())
+    append(scenario.log, [(b"a", b"x" * 200)], producer_id=1, sequence=0, transactional=True)
+    scenario.flush()
+    scenario.manager.checkpoint()
+    scenario.log.roll()  # the flushed segment's indexes are cut behind the recovery point
+    scenario.manager.checkpoint()
+    scenario.kill()
+    scenario.stop()
     check_all_crashes(scenario, tmp_path / "crashes")
 
 
@@ -58,13 +108,9 @@ def test_a_start_after_a_crash_may_crash_again(tmp_path: Path) -> None:
     scenario.flush()
     scenario.manager.checkpoint()
     append(scenario.log, [(b"unflushed", b"x" * 30)])
-    for directory in scenario.manager.dirs:
-        directory.close()
-    scenario.log.release()
-    again = scenario._manager(scenario.fs, scenario.root)  # recovery itself, recorded
-    assert not again.dirs[0].was_clean
-    scenario.log = again.logs[TP]
-    scenario.flush()
+    scenario.kill()  # recovery itself is recorded
+    assert not scenario.manager.dirs[0].was_clean
+    scenario.stop()
     check_all_crashes(scenario, tmp_path / "crashes")
 
 

@@ -88,15 +88,12 @@ def test_truncate_from_start(epochs: LeaderEpochs, start: int, expected: tuple[t
 
 
 def test_the_file(home: Home, epochs: LeaderEpochs) -> None:
-    epochs.flush()
-    assert not (home.path / "leader-epoch-checkpoint").exists()
     epochs.assign(9, 44)
-    epochs.flush()
-    assert (home.path / "leader-epoch-checkpoint").read_bytes() == b"0\n4\n1 0\n3 10\n5 20\n9 44\n"
+    assert epochs.encoded() == b"0\n4\n1 0\n3 10\n5 20\n9 44\n"
+    (home.path / "leader-epoch-checkpoint").write_bytes(epochs.encoded())
     assert LeaderEpochs.load(home).entries == epochs.entries
     epochs.clear()
-    epochs.flush()
-    assert (home.path / "leader-epoch-checkpoint").read_bytes() == b"0\n0\n"
+    assert epochs.encoded() == b"0\n0\n"
     (home.path / "leader-epoch-checkpoint").write_text("0\n1\n1 x\n")
     with pytest.raises(CheckpointError, match="expected a number"):
         LeaderEpochs.load(home)

@@ -16,6 +16,7 @@ from tidelog.log.segment import Segment
 from tidelog.log.txn_index import AbortedTxn
 from tidelog.records.batch import iter_batches
 from tidelog.records.control import end_txn_marker
+from tidelog.testing.fs import FailingFileSystem
 
 TOPIC_ID = uuid_from_text("3JvTuSVrQ4uxBPwnnbXm6g")
 
@@ -166,7 +167,9 @@ def test_aborted_transactions_across_segments(log: PartitionLog) -> None:
     assert log.aborted_transactions(middle.first_offset, middle.last_offset + 1) == [middle]
     log.truncate_to(middle.last_offset)
     assert log.aborted_transactions(0, log.log_end_offset) == expected[:20]
-    assert log.last_stable_offset == log.high_watermark == log.log_end_offset or log.producers.ongoing
+    assert log.high_watermark == log.log_end_offset == middle.last_offset
+    assert log.last_stable_offset == middle.first_offset, "the marker is gone: the transaction is open again"
+    assert [*log.producers.ongoing] == [middle.first_offset]
 
 
 def test_state_survives_reopening(bench: LogBench, log: PartitionLog) -> None:
@@ -469,6 +472,10 @@ def test_truncate_fully(log: PartitionLog) -> None:
 
 
 def test_flush_moves_the_recovery_point(bench: LogBench, log: PartitionLog) -> None:
+    names = log.flush_job()
+    assert names is not None
+    assert (names.segments, bool(names.taken.names)) == ((), True)  # a new directory is not durable, either
+    log.flush()
     assert log.flush_job() is None
     fill(log, 60, epoch=3)
     assert (log.unflushed, log.unflushed_since_ms) == (180, START_MS)
@@ -492,9 +499,41 @@ def test_flush_after_a_deletion_and_a_truncation(log: PartitionLog) -> None:
     log.advance_log_start(100)
     log.delete_old_segments()
     log.truncate_to(120)
+    fill(log, 20)  # in the place of what the job has synced
     job.run()
     log.flush_done(job)
-    assert log.recovery_point == 120
+    assert log.recovery_point == 100
+    log.flush()
+    assert log.recovery_point == 180
+
+
+def test_a_flush_that_is_given_up_takes_nothing_with_it(bench: LogBench, log: PartitionLog) -> None:
+    fill(log, 60, epoch=3)
+    log.flush_job()  # made, and never run: its task was cancelled
+    first, second = log.flush_job(), log.flush_job()
+    assert first is not None
+    assert second is not None
+    assert second.taken == first.taken, "the second does not rely on the first"
+    log.assign_epoch(4, log.log_end_offset)
+    first.run()
+    log.flush_done(first)
+    assert log.leader_epochs.dirty, "what changed meanwhile is not durable"
+    log.close()
+    assert (bench.dir / "leader-epoch-checkpoint").read_text() == "0\n2\n3 0\n4 180\n"
+
+
+def test_a_failed_sync_is_never_tried_again(tmp_path: Path) -> None:
+    disk = FailingFileSystem()
+    bench = LogBench(tmp_path, fs=disk)
+    log = bench.open()
+    fill(log, 1)
+    disk.fail("sync", "*.log", times=1)
+    for _ in range(2):
+        with pytest.raises(StorageError, match="Input/output"):
+            log.flush()
+    with pytest.raises(StorageError, match="Input/output"):
+        log.close()
+    assert log.recovery_point == 0
 
 
 def test_flush_messages_asks_for_a_flush(bench: LogBench) -> None:

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.logs import START_MS, batch, run_of
@@ -205,15 +205,37 @@ def test_a_control_batch_without_a_marker_is_corrupt(state: ProducerState) -> No
         state.prepare(run_of(bytes(data)), AppendOrigin.REPLICATION)
 
 
-@given(st.binary(max_size=40))
-def test_any_marker_bytes_give_a_clean_error(body: bytes) -> None:
-    head = struct.pack(">qiibIhiqqqhii", 0, 49 + len(body), 0, 2, 0, 0x30, 0, 0, 0, 1, 0, -1, 1)
+MARKER = end_txn_marker(1, 0, committed=True, coordinator_epoch=7, timestamp=START_MS)[61:]
+
+
+@given(
+    st.binary(max_size=40)
+    | st.builds(
+        lambda at, byte, end: (MARKER[:at] + bytes([byte]) + MARKER[at + 1 :])[:end],
+        st.integers(0, len(MARKER) - 1), st.integers(0, 255), st.integers(0, len(MARKER)),
+    )
+)  # fmt: skip
+@example(MARKER)
+def test_any_marker_bytes_end_the_transaction_or_change_nothing(body: bytes) -> None:
+    head = struct.pack(">qiibIhiqqqhii", 5, 49 + len(body), 0, 2, 0, 0x30, 0, 0, 0, 1, 0, -1, 1)
     home = Home(Path("/nowhere"), LOCAL_FS, ManualClock(), FileBudget())
     state = ProducerState(home, snapshots=[])
+    begun = run_of(batch([b"in it"], producer_id=1, epoch=0, sequence=0, transactional=True))
+    state.commit(state.prepare(begun, AppendOrigin.REPLICATION))
+    before = producer_snapshot.encode(state.entries.values())
     try:
-        state.prepare(run_of(head + body), AppendOrigin.REPLICATION)
-    except CorruptRecordError:
-        assert not state.entries
+        pending = state.prepare(run_of(head + body), AppendOrigin.REPLICATION)
+    except (CorruptRecordError, KafkaError):
+        assert body != MARKER
+        assert producer_snapshot.encode(state.entries.values()) == before
+        return
+    state.commit(pending)
+    for completed in pending.completed:
+        assert (completed.producer_id, completed.first_offset, completed.last_offset) == (1, 0, 5)
+        state.complete(completed)
+    still_open = state.entries[1].txn_first_offset >= 0
+    assert still_open is bool(state.ongoing) is not bool(pending.completed)
+    assert not (body == MARKER and still_open)
 
 
 def test_expiry(write: Writer) -> None:

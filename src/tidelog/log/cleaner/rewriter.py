@@ -80,6 +80,7 @@ class _Output:
         segment.become_inactive()
         segment.flush()
         segment.set_mtime(self.mtime_ms)
+        segment.home.fs.sync_dir(segment.home.path)
 
 
 class Rewriter:
