@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tidelog.broker import config as keys
 from tidelog.broker.adoption.guard import guard_unknown
-from tidelog.broker.adoption.scan import foreign_partitions
+from tidelog.broker.adoption.scan import scan_directories
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.controller.controller import Controller
@@ -125,16 +125,14 @@ class Broker:
         self.log_manager.open()
         await self._open_store(dirs[0])
         self.node_id = await settle_identity(self)
-        adopted = await self._adopt()
+        reserve_producer_ids = await self._adopt()
         await self._load_configs()
         await guard_unknown(self)
         self.purgatories = Purgatories(self.clock, asyncio.get_running_loop())
         self.log_manager.load(self.configs.log_config, await load_topic_ids(self.store))
         self.log_manager.on_dir_failure(lambda directory, partitions: self._on_dir_failure())
-        if adopted:
-            from tidelog.broker.adoption.adopt import reserve_producer_ids
-
-            await reserve_producer_ids(self)
+        if reserve_producer_ids is not None:
+            await reserve_producer_ids()
         self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self.store, self.node_id)
         self._advertise(self.config.advertised)
@@ -319,13 +317,15 @@ class Broker:
         if missing:
             await self.store.multi(missing)
 
-    async def _adopt(self) -> bool:
-        found = await foreign_partitions(self.store, self.log_manager)
-        if not found:
-            return False
-        from tidelog.broker.adoption.adopt import adopt
+    async def _adopt(self) -> Callable[[], Coroutine[Any, Any, None]] | None:
+        """Take over what an Apache Kafka left; returns what is still to do for it once the logs are loaded."""
+        scan = await scan_directories(self.store, self.log_manager, self.config[keys.METADATA_LOG_DIR])
+        if scan is None:
+            return None
+        from tidelog.broker.adoption.adopt import adopt, reserve_producer_ids
 
-        return await adopt(self, found)
+        metadata = await adopt(self, scan)
+        return lambda: reserve_producer_ids(self, metadata)
 
     async def _load_configs(self) -> None:
         for topic, overrides in (await load_configs(self.store, paths.TOPIC_CONFIGS)).items():

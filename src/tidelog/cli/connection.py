@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +23,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_SERVER = "localhost:9092"
 SERVER_VARIABLE = "TIDELOG_BOOTSTRAP_SERVER"
+WATCH_SECONDS = 0.5
+#: How long nobody is reached before that is said.
+PATIENCE_SECONDS = 2.0
+
+
+class Interrupted(click.exceptions.Exit):
+    """Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__(128 + signal.SIGINT)
 
 
 def connection_options(command: F) -> F:
@@ -57,15 +69,35 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
 
     async def main() -> T:
         async with ClusterClient(settings) as cluster:
-            return await work(cluster)
+            watching = asyncio.create_task(_say_who_is_waited_for(cluster, settings))
+            try:
+                return await work(cluster)
+            finally:
+                watching.cancel()
 
     try:
         return asyncio.run(main())
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            sys.stderr.write("\n")  # the terminal has shown ^C
+        raise Interrupted from None
     except KafkaError as error:
         if error.code is not ErrorCode.NETWORK_EXCEPTION:
             raise
         hint = f"Is a broker running at {settings['bootstrap.servers']}? -b or ${SERVER_VARIABLE} names another."
         raise KafkaError(error.code, f"{error.message}. {hint}") from error
+
+
+async def _say_who_is_waited_for(cluster: ClusterClient, settings: dict[str, object]) -> None:
+    """A line on standard error when nobody has been reached for a while; once each time that happens."""
+    from tidelog.cli.output import Output
+
+    silent = 0.0
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        silent = 0.0 if cluster.is_connected else silent + WATCH_SECONDS
+        if silent == PATIENCE_SECONDS:
+            Output().remark(f"Waiting for a broker at {settings['bootstrap.servers']}; Ctrl-C gives up.")
 
 
 def parse_pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:

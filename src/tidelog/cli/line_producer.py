@@ -26,6 +26,8 @@ MAX_QUEUED = 32 << 20
 #: From the next version on Produce names topics by id.
 LAST_VERSION_WITH_NAMES = 12
 WINDOW = 5
+#: Answers of clusters that give nobody a producer id, or not to us: they are written to all the same.
+NO_IDEMPOTENCE = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 DELIVERY_SECONDS = 120.0
 
 
@@ -48,12 +50,30 @@ class LineProducer:
     def written(self) -> int:
         return sum(lane.records_written for lane in self._lanes.values())
 
+    @property
+    def idempotent(self) -> bool:
+        """Whether a retry never doubles a batch."""
+        return self._producer_id != NO_PRODUCER_ID
+
+    @property
+    def window(self) -> int:
+        """How many batches of a partition may be under way: without idempotence, only one keeps the order."""
+        return WINDOW if self.idempotent else 1
+
     async def start(self) -> None:
         await self._cluster.retry(self._find_topic)
         if self._acks == -1:
-            response = await (await self._cluster.any_node()).send(InitProducerIdRequest(transactional_id=None))
-            if response.error_code == ErrorCode.NONE:  # a cluster that gives none is written to all the same
-                self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
+            try:
+                await self._cluster.retry(self._take_producer_id)
+            except KafkaError as error:
+                if error.code not in NO_IDEMPOTENCE:
+                    raise
+
+    async def _take_producer_id(self) -> None:
+        response = await (await self._cluster.any_node()).send(InitProducerIdRequest(transactional_id=None))
+        if response.error_code:
+            raise KafkaError(response.error_code)
+        self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
 
     async def _find_topic(self) -> None:
         """Ask for the topic, letting the cluster create it if it does so."""
@@ -96,7 +116,7 @@ class LineProducer:
         return self._sticky if record.key is None else partition_for_key(record.key, self._partitions)
 
     def _new_batch(self, partition: int) -> BatchBuilder:
-        if self._producer_id == NO_PRODUCER_ID:
+        if not self.idempotent:
             return BatchBuilder(codec=self._codec)
         return BatchBuilder(
             codec=self._codec,
@@ -119,7 +139,7 @@ class LineProducer:
             lane = self._lanes[partition] = Lane(
                 TopicPartition(self._topic, partition),
                 self._write,
-                window=WINDOW,
+                window=self.window,
                 clock=self._cluster.clock,
                 wait_before_retry=self._cluster.wait_before_retry,
                 failed=self._failed,
@@ -139,6 +159,14 @@ class LineProducer:
             raise self._error
 
     async def _write(self, tp: TopicPartition, data: memoryview) -> int:
+        try:
+            return await self._exchange(tp, data)
+        except KafkaError as error:
+            if error.code.refresh_metadata or error.code is ErrorCode.REQUEST_TIMED_OUT:  # perhaps another leads now
+                self._cluster.metadata.mark_stale([tp.topic])
+            raise
+
+    async def _exchange(self, tp: TopicPartition, data: memoryview) -> int:
         leader = await self._cluster.leader(tp)
         node = await self._cluster.node(leader.id)
         part = ProduceRequest.PartitionProduceData(index=tp.partition, records=data)
@@ -153,7 +181,5 @@ class LineProducer:
         entry = response.responses[0].partition_responses[0]
         if entry.error_code:
             code = ErrorCode(entry.error_code)
-            if code.refresh_metadata:
-                self._cluster.metadata.mark_stale([tp.topic])
             raise KafkaError(code, entry.error_message or f"{tp}: {code.text}")
         return int(entry.base_offset)

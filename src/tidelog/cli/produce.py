@@ -6,14 +6,12 @@ partition are under way at once. Idempotent, so that a retry never doubles a lin
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.cli.connection import client_settings, connection_options, parse_pairs, run
+from tidelog.cli.connection import Interrupted, client_settings, connection_options, parse_pairs, run
+from tidelog.cli.input_lines import input_lines
 from tidelog.cli.output import Output, counted
 from tidelog.cli.record_text import LineFormat, NewRecord, parse_json
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
@@ -50,7 +48,8 @@ def produce(
 ) -> None:
     """Write the lines of standard input to TOPIC, one record each.
 
-    With --json, each line is an object: {"key": …, "value": …, "headers": {…}, "partition": …, "timestamp": …}.
+    With --json, each line is an object: {"key": …, "value": …, "headers": {…}, "partition": …, "timestamp": …}. Only
+    the value must be there, and null is one.
 
     \b
     Examples:
@@ -61,14 +60,19 @@ def produce(
     headers = tuple((name, value.encode()) for name, value in parse_pairs(fixed, "--header").items())
     lines = LineFormat(key_separator, with_headers, null_marker=null_marker)
 
+    written = 0
+
     async def work(cluster: ClusterClient) -> None:
+        nonlocal written
         from tidelog.cli.line_producer import LineProducer
 
         producer = LineProducer(cluster, topic, compression=compression, acks={"all": -1, "1": 1, "0": 0}[acks])
         await producer.start()
+        if acks == "all" and not producer.idempotent:
+            Output().remark("The cluster gives no producer ids: a line whose write is retried may come twice.")
         count = 0
         try:
-            async for line in _input_lines():
+            async for line in input_lines():
                 count += 1
                 record = parse_json(line, count) if as_json else lines.parse(line, count)
                 record = record._replace(headers=record.headers + headers)
@@ -76,11 +80,16 @@ def produce(
         except UsageError as error:
             await producer.finish()
             raise UsageError(f"{error}. {counted(producer.written, 'record')} before it written.") from error
+        finally:
+            written = producer.written
         await producer.finish()
         Output().remark(f"{counted(producer.written, 'record')} written to {topic}.")
 
     try:
         run(client_settings(server, config_file), work)
+    except Interrupted:
+        Output().remark(f"Interrupted: {counted(written, 'record')} written to {topic}.")
+        raise
     except KafkaError as error:
         if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise UsageError(f"There is no topic {topic}, and the cluster does not create it by itself") from error
@@ -89,16 +98,3 @@ def produce(
 
 def _placed(record: NewRecord, partition: int | None) -> NewRecord:
     return record if partition is None else record._replace(partition=partition)
-
-
-async def _input_lines() -> AsyncIterator[str]:
-    """Lines of standard input without their ends, read on a thread: the loop goes on sending while nobody types."""
-    loop = asyncio.get_running_loop()
-    stream = sys.stdin.buffer
-    while True:
-        block = await loop.run_in_executor(None, stream.readlines, 1 << 16) if not stream.isatty() else None
-        lines = block if block is not None else [await loop.run_in_executor(None, stream.readline)]
-        if not lines or lines == [b""]:
-            return
-        for line in lines:
-            yield line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")

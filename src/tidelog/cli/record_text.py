@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from tidelog.common.errors import UsageError
 from tidelog.common.named_tuple import NamedTuple
+
+#: What a JSON object may say of a record, and what `tidelog consume --json` says besides, which a writer passes over.
+FIELDS = ("key", "value", "headers", "partition", "timestamp")
+CONSUMED = ("topic", "offset")
 
 
 class NewRecord(NamedTuple):
@@ -65,16 +70,40 @@ def parse_json(line: str, number: int) -> NewRecord:
     except ValueError as error:
         raise UsageError(f"line {number} is no JSON: {error}") from error
     if not isinstance(value, dict):
-        raise UsageError(f"line {number} is no JSON object with key, value, headers, partition or timestamp")
-    given = value.get("headers") or {}
-    pairs = given.items() if isinstance(given, dict) else [(name, item) for name, item in given]
+        raise UsageError(f"line {number} is no JSON object with {', '.join(FIELDS)}")
+    _check_fields(value, number)
     return NewRecord(
         from_json(value.get("key"), number),
-        from_json(value.get("value"), number),
-        tuple((str(name), from_json(item, number)) for name, item in pairs),
+        from_json(value["value"], number),
+        tuple((str(name), from_json(item, number)) for name, item in _header_pairs(value, number)),
         value.get("partition"),
         value.get("timestamp"),
     )
+
+
+def _check_fields(value: dict[str, Any], number: int) -> None:
+    """A field that is not understood would be lost, and its record written without it: refuse it."""
+    for name in value.keys() - {*FIELDS, *CONSUMED}:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, FIELDS, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"a record has {', '.join(FIELDS)}"
+        raise UsageError(f"line {number}: unknown field {name!r}; {hint}")
+    if "value" not in value:
+        raise UsageError(f'line {number} has no value; "value": null is written as none')
+    for name in ("partition", "timestamp"):
+        if not isinstance(value.get(name), (int, type(None))) or isinstance(value.get(name), bool):
+            raise UsageError(f"line {number}: {name} is {value[name]!r}, not a whole number")
+
+
+def _header_pairs(value: dict[str, Any], number: int) -> Iterable[tuple[str, Any]]:
+    """Headers are an object, or a list of pairs (a name may come twice)."""
+    given = value.get("headers") or {}
+    if isinstance(given, dict):
+        return given.items()
+    if isinstance(given, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in given):
+        return [(name, item) for name, item in given]
+    raise UsageError(f"line {number}: headers are neither an object nor a list of [name, value] pairs")
 
 
 def from_json(value: Any, number: int) -> bytes | None:

@@ -135,12 +135,21 @@ def _warn(config: BrokerConfig) -> None:
 
     logger = logging.getLogger(__name__)
     if config.unknown:
-        logger.warning("Unknown configuration keys, ignored: %s", ", ".join(config.unknown))
+        logger.warning("Unknown configuration keys, ignored: %s", ", ".join(map(_with_suggestion, config.unknown)))
     if config[keys.ZOOKEEPER_CONNECT]:
         logger.warning("zookeeper.connect is set, but this broker serves alone, on its embedded store")
     roles = config[keys.PROCESS_ROLES]
     if roles and "broker" not in roles:
         raise UsageError("process.roles=controller: a Tidelog node is a broker; add the broker role")
+
+
+def _with_suggestion(name: str) -> str:
+    from difflib import get_close_matches
+
+    from tidelog.broker.config.definition import BROKER_KEYS
+
+    close = get_close_matches(name, BROKER_KEYS.keys, 1, 0.8)
+    return f"{name} (did you mean {close[0]}?)" if close else name
 
 
 async def _run(config: BrokerConfig) -> BaseException | None:

@@ -77,6 +77,11 @@ class ClusterClient:
         for node in nodes.values():
             await node.close()
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection to some broker at this moment."""
+        return any(node.is_open for node in self._nodes.values())
+
     # --- whom to ask --------------------------------------------------------------------------------------------------
 
     async def node(self, node_id: int) -> NodeClient:

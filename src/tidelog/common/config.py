@@ -55,18 +55,21 @@ class ConfigError(KafkaError):
 
 
 class Validator(NamedTuple):
-    """A check and the sentence that says what it allows."""
+    """A check, the sentence that says what it allows, and its limits where it is a range."""
 
     accepts: Callable[[Any], bool]
     allowed: str
+    minimum: float | None = None
+    maximum: float | None = None
 
 
 def at_least(minimum: float) -> Validator:
-    return Validator(lambda value: value >= minimum, f"Value must be at least {minimum}")
+    return Validator(lambda value: value >= minimum, f"Value must be at least {minimum}", minimum)
 
 
 def between(minimum: float, maximum: float) -> Validator:
-    return Validator(lambda value: minimum <= value <= maximum, f"Value must be between {minimum} and {maximum}")
+    allowed = f"Value must be between {minimum} and {maximum}"
+    return Validator(lambda value: minimum <= value <= maximum, allowed, minimum, maximum)
 
 
 def one_of(*choices: str) -> Validator:
@@ -114,6 +117,18 @@ class Key(Generic[T]):
         if self.validator is not None and value is not None and not self.validator.accepts(value):
             raise ConfigError(self.name, raw, self.validator.allowed)
         return cast(T, value)
+
+    def nearest(self, raw: object) -> str | None:
+        """The allowed value that is nearest to a number out of range, as text; None where there is no such thing."""
+        try:
+            value = _parse(self.name, self.type, raw)
+        except ConfigError:
+            return None
+        if self.validator is None or not isinstance(value, (int, float)):
+            return None
+        limits = (self.validator.minimum, self.validator.maximum)
+        close = [limit for limit in limits if limit is not None and self.validator.accepts(limit)]
+        return str(min(close, key=lambda limit: abs(limit - value))) if close else None
 
     @property
     def sensitive(self) -> bool:

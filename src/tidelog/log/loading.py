@@ -65,12 +65,6 @@ def load_dirs(
 
 
 def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str], LogConfig], threads: int) -> Found:
-    known = _Known(
-        directory.take_shutdown_marker(),
-        directory.recovery_points(),
-        directory.log_start_offsets(),
-        directory.high_watermarks(),
-    )
     wanted: list[tuple[Path, DirName]] = []
     found = Found([], [], [])
     for path, name in directory.partitions():
@@ -80,6 +74,14 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
             found.stray.append(path)
         else:
             wanted.append((path, name))
+    for topic in {name.topic_partition.topic for _, name in wanted}:
+        config_for(topic)  # a wrong one stops the start here, before the marker is taken: nothing has happened yet
+    known = _Known(
+        directory.take_shutdown_marker(),
+        directory.recovery_points(),
+        directory.log_start_offsets(),
+        directory.high_watermarks(),
+    )
     if wanted:
         stop = "a clean" if known.clean else "an unclean"
         logger.info("loading %d partitions of %s after %s stop", len(wanted), directory.path, stop)

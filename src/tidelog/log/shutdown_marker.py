@@ -3,7 +3,8 @@
     {"version":0,"brokerEpoch":42}
 
 Its presence is what counts (older brokers left it empty): with it, the log need not be scanned. It is removed before
-anything else happens, so that a crash during the start does not look like a clean stop.
+anything else happens, so that a crash during the start does not look like a clean stop. Ours ends with a line end,
+which Kafka overlooks and does not write: so a start sees whether it was Kafka that stopped last.
 """
 
 from __future__ import annotations
@@ -30,8 +31,13 @@ def read_broker_epoch(fs: FileSystem, directory: Path) -> int:
         return NO_BROKER_EPOCH
 
 
+def is_kafkas(fs: FileSystem, directory: Path) -> bool:
+    """Whether there is a marker, and it is an Apache Kafka's."""
+    return exists(fs, directory) and not fs.read_bytes(directory / CLEAN_SHUTDOWN_FILE).endswith(b"\n")
+
+
 def write(fs: FileSystem, directory: Path, broker_epoch: int = NO_BROKER_EPOCH) -> None:
-    content = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+    content = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")) + "\n"
     fs.write_atomic(directory / CLEAN_SHUTDOWN_FILE, content.encode())
 
 

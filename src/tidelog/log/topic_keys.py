@@ -36,7 +36,8 @@ def _throttled_list() -> Validator:
 
 def _level(low: int, high: int, *also: int) -> Validator:
     extra = "".join(f" or equal to {value}" for value in also)
-    return Validator(lambda v: low <= v <= high or v in also, f"Value must be between {low} and {high}{extra}")
+    allowed = f"Value must be between {low} and {high}{extra}"
+    return Validator(lambda v: low <= v <= high or v in also, allowed, low, high)
 
 
 SEGMENT_BYTES = _define(

@@ -161,3 +161,21 @@ def test_counts_are_english(run):
     assert run("topics", "create", "single", "-p", "1")[1] == "Created single with 1 partition.\n"
     assert run("produce", "single", given=b"a\n")[2] == "1 record written to single.\n"
     assert run("produce", "single", given=b"a\nb\n")[2] == "2 records written to single.\n"
+
+
+def test_json_lines_with_fields_that_mean_nothing_are_refused(run):
+    run("topics", "create", "fields")
+
+    def said(line: str) -> str:
+        status, _, err = run("produce", "fields", "--json", given=line.encode())
+        assert status == 2
+        return err
+
+    assert "line 1: unknown field 'vlaue'; did you mean 'value'?" in said('{"vlaue": "x"}')
+    assert "unknown field 'colour'; a record has key, value, headers, partition, timestamp" in said('{"colour": 1}')
+    assert 'line 1 has no value; "value": null' in said('{"key": "k"}')
+    assert "partition is '0', not a whole number" in said('{"value": "x", "partition": "0"}')
+    assert "headers are neither" in said('{"value": "x", "headers": ["a"]}')
+    assert run("consume", "fields", "--from", "beginning", "--exit")[1] == "", "nothing was written"
+    line = b'{"topic": "t", "offset": 7, "partition": 0, "timestamp": 5, "key": null, "value": null, "headers": []}'
+    assert run("produce", "fields", "--json", given=line)[0] == 0, "what `consume --json` prints"

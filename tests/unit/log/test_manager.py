@@ -108,7 +108,7 @@ def test_everything_is_there_after_a_clean_stop(data: Path) -> None:
         append(log, [(b"%d" % n, b"x" * 50)])
     log.advance_log_start(7)
     manager.shutdown(broker_epoch=42)
-    assert (data / ".kafka_cleanshutdown").read_text() == '{"version":0,"brokerEpoch":42}'
+    assert (data / ".kafka_cleanshutdown").read_text() == '{"version":0,"brokerEpoch":42}\n'
     assert (data / "recovery-point-offset-checkpoint").read_text() == "0\n1\norders 0 50\n"
     assert (data / "log-start-offset-checkpoint").read_text() == "0\n1\norders 0 7\n"
     assert (data / "replication-offset-checkpoint").read_text() == "0\n1\norders 0 50\n"

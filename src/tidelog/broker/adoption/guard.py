@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
-from tidelog.broker.store import paths, znodes
-from tidelog.broker.store.api import Create, Operation, SetData, Store
+from tidelog.broker.adoption.note import note_operations, read_note
+from tidelog.broker.store.api import Operation, Store
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
@@ -20,44 +21,31 @@ GUARD = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-
 
 async def guard_unknown(broker: Broker) -> None:
     """Hold back retention and compaction from those topics, unless the operator accepts the broker's defaults."""
-    unknown = await guarded_topics(broker.store)
-    if not unknown:
+    note = await read_note(broker.store)
+    if note is None or not note.unknown:
         return
     if broker.config[keys.TIDELOG_ADOPT_ACCEPT_DEFAULTS]:
-        await broker.store.multi(await note_operations(broker.store, []))
-        logger.info("The broker's defaults now hold for %s", few(unknown))
+        await broker.store.multi(await note_operations(broker.store, note._replace(unknown=())))
+        logger.info("What is set here, and the broker's defaults, now hold for %s", few(note.unknown))
         return
-    for topic in unknown:
+    for topic in note.unknown:
         broker.configs.guard(topic, GUARD)
     logger.warning(
         "The configs of %d adopted topics are unknown (%s). They are served, but nothing is deleted from them and they "
         "are not compacted, until their configs are set, or the broker is started with --accept-defaults.",
-        len(unknown),
-        few(unknown),
+        len(note.unknown),
+        few(note.unknown),
     )
 
 
 async def forget_guard(store: Store, topic: str) -> list[Operation]:
     """What a change of a topic's configs writes along: they are known from now on."""
-    unknown = await guarded_topics(store)
-    return await note_operations(store, [name for name in unknown if name != topic]) if topic in unknown else []
+    note = await read_note(store)
+    if note is None or topic not in note.unknown:
+        return []
+    return await note_operations(store, note._replace(unknown=[name for name in note.unknown if name != topic]))
 
 
-async def guarded_topics(store: Store) -> list[str]:
-    found = (await store.get_many([paths.ADOPTED]))[0]
-    return [] if found is None else list(znodes.decode_json(paths.ADOPTED, found[0])["unknown_configs"])
-
-
-async def note_operations(store: Store, topics: list[str]) -> list[Operation]:
-    """Write down which topics' configs are unknown."""
-    data = znodes.encode_json({"version": 1, "unknown_configs": sorted(topics)})
-    if await store.exists(paths.ADOPTED) is not None:
-        return [SetData(paths.ADOPTED, data)]
-    parent = paths.ADOPTED.rpartition("/")[0]
-    parents = [] if await store.exists(parent) is not None else [Create(parent)]
-    return [*parents, Create(paths.ADOPTED, data)]
-
-
-def few(names: list[str]) -> str:
+def few(names: Sequence[str]) -> str:
     shown = ", ".join(names[:10])
     return shown if len(names) <= 10 else f"{shown}, … ({len(names)} in all)"

@@ -25,6 +25,10 @@ from tidelog.records.batch import iter_batches
 _SNAPSHOT = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint\Z")
 _SEGMENT = re.compile(r"(?P<offset>\d{20})\.log\Z")
 
+#: Kinds of resources that configs belong to.
+TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
+
 
 @dataclass
 class KafkaPartition:
@@ -81,7 +85,7 @@ class KafkaMetadata:
     def _RemoveTopicRecord(self, record: Any) -> None:
         topic = self.topics.pop(record.topic_id, None)
         if topic is not None:
-            self.configs.pop((2, topic.name), None)
+            self.configs.pop((TOPIC_RESOURCE, topic.name), None)
 
     def _PartitionRecord(self, record: Any) -> None:
         topic = self.topics.get(record.topic_id)
@@ -151,6 +155,12 @@ def read_metadata_log(fs: FileSystem, directory: Path) -> KafkaMetadata:
             if offset >= first:
                 metadata.replay(record)
     return metadata
+
+
+def log_files(fs: FileSystem, directory: Path) -> str:
+    """The log's files and their sizes in one line: a Kafka that runs writes to it, so that another run shows."""
+    names = sorted(name for name in fs.listdir(directory) if _SNAPSHOT.match(name) or _SEGMENT.match(name))
+    return " ".join(f"{name}:{fs.stat(directory / name).size}" for name in names)
 
 
 def _records(fs: FileSystem, path: Path) -> Iterator[tuple[int, Message]]:

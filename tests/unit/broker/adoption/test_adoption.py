@@ -8,14 +8,17 @@ import pytest
 
 from tidelog.broker.adoption.disk import DiskTopic, read_topics
 from tidelog.broker.adoption.metadata_log import KafkaMetadata, read_metadata_log
+from tidelog.broker.adoption.note import Note
 from tidelog.broker.adoption.plan import ELSEWHERE, plan_adoption
-from tidelog.broker.controller.images import TopicImage
+from tidelog.broker.adoption.situation import Situation
+from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.controller.topic_plans import Cluster, NewTopic, plan_topic
-from tidelog.broker.store.api import Create
+from tidelog.broker.store.api import Create, Delete
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.rng import seeded_rng
 from tidelog.common.types import TopicPartition
+from tidelog.common.uuids import uuid_to_text
 from tidelog.protocol import messages
 from tidelog.protocol.disk import encode_metadata_record
 from tidelog.protocol.message import Message
@@ -53,9 +56,7 @@ TOPIC = messages.TopicRecord(name="t", topic_id=ID)
 
 
 def plan(disk, known=None, metadata=None, **internal):
-    return plan_adoption(
-        disk, known or {}, metadata, node_id=1, controller_epoch=0, internal_configs=internal, rng=seeded_rng(1)
-    )
+    return plan_adoption(Situation(disk, known or {}, {}, metadata, 1, internal), seeded_rng(1))
 
 
 # -- metadata log ----------------------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ def test_the_metadata_log_gives_configs_and_epochs():
     made = plan({"t": DiskTopic("t", ID, {0: 3, 1: 3})}, metadata=metadata)
     assert made.unknown == []
     data = {op.path: op.data for op in made.operations}
-    assert b'"retention.ms":"5"' in data["/config/topics/t"]
+    assert made.configs == {"t": {"retention.ms": "5"}}
     assert b'"leader_epoch":10' in data["/brokers/topics/t/partitions/0/state"]
 
 
@@ -176,3 +177,112 @@ def test_a_lost_store_is_made_anew_from_the_logs(tmp_path: Path):
         assert not broker.server.configs.is_guarded("t")
     with Broker(tmp_path) as broker:
         assert not broker.server.configs.is_guarded("t"), "accepted once is accepted"
+
+
+# -- coming back -----------------------------------------------------------------------------------------------------
+
+
+def image(topic_id: bytes = ID, *, epoch: int = 0) -> TopicImage:
+    return TopicImage("t", topic_id, [PartitionState("t", 0, topic_id, 1, epoch, (1,), (1,))], False)
+
+
+def comeback(metadata: KafkaMetadata | None, ours: dict[str, str], before: Note, disk=None, known=None):
+    found = {"t": DiskTopic("t", ID, {0: 0})} if disk is None else disk
+    situation = Situation(found, {"t": known or image(epoch=9)}, {"t": ours}, metadata, 1, {}, before)
+    return plan_adoption(situation, seeded_rng(1))
+
+
+def note(configs: dict[str, str], **more: object) -> Note:
+    return Note(topics={"t": uuid_to_text(ID)}, configs={"/config/topics/t": configs})._replace(**more)
+
+
+def test_what_kafka_changed_wins_and_what_was_set_here_stays():
+    now = folded(TOPIC, partition(0), config("cleanup.policy", "delete"), config("segment.ms", "5"))
+    made = comeback(
+        now,
+        {"cleanup.policy": "compact", "retention.ms": "7", "segment.ms": "6"},
+        note({"cleanup.policy": "compact", "segment.ms": "5", "retention.bytes": "9"}),
+    )
+    assert made.configs == {"t": {"cleanup.policy": "delete", "retention.ms": "7", "segment.ms": "6"}}
+    assert (made.unknown, made.gone) == ([], set())
+
+
+def test_where_nobody_knows_what_kafka_had_the_topic_is_guarded():
+    now = folded(TOPIC, partition(0), config("cleanup.policy", "delete"))
+    assert comeback(now, {"cleanup.policy": "compact"}, Note()).unknown == ["t"]
+    assert comeback(now, {"cleanup.policy": "delete"}, Note()).unknown == []
+    assert comeback(None, {"cleanup.policy": "delete"}, Note()).unknown == ["t"]
+    known = comeback(now, {}, note({}, unknown=["t"]))
+    assert (known.configs, known.unknown) == ({"t": {"cleanup.policy": "delete"}}, [])
+
+
+def test_a_topic_that_kafka_deleted_is_forgotten_unless_the_disk_has_it():
+    gone = comeback(folded(), {}, note({}), disk={})
+    assert gone.gone == {"t"}
+    assert Delete("/brokers/topics/t") in gone.operations
+    assert Delete("/config/topics/t") in gone.operations
+    kept = comeback(folded(), {}, note({}))
+    assert (kept.gone, kept.unknown) == (set(), ["t"])
+    ours = comeback(folded(), {}, Note(), disk={})
+    assert (ours.gone, ours.operations) == (set(), []), "Kafka never knew it"
+
+
+def test_a_topic_that_was_made_anew_takes_the_place_of_the_old_one():
+    now = folded(messages.TopicRecord(name="t", topic_id=OTHER_ID), partition(0, topic_id=OTHER_ID), config("a", "1"))
+    made = comeback(now, {}, note({}), disk={"t": DiskTopic("t", OTHER_ID, {0: 0})})
+    assert (made.gone, made.adopted, made.configs) == ({"t"}, ["t"], {"t": {"a": "1"}})
+    deleted = made.operations.index(Delete("/brokers/topics/t"))
+    assert deleted < next(i for i, op in enumerate(made.operations) if isinstance(op, Create))
+
+
+def test_leader_epochs_go_on_above_kafkas():
+    made = comeback(folded(TOPIC, partition(0, leader_epoch=4)), {}, note({}), known=image(epoch=3))
+    assert [b'"leader_epoch":5' in op.data for op in made.operations] == [True]
+    assert comeback(folded(TOPIC, partition(0, leader_epoch=2)), {}, note({}), known=image(epoch=3)).operations == []
+
+
+def write_metadata(directory: Path, *records: Message) -> None:
+    folder = directory / "__cluster_metadata-0"
+    folder.mkdir(exist_ok=True)
+    (folder / "00000000000000000000.log").write_bytes(batch(0, *records))
+
+
+def kafkas_directory(home: Path, *records: Message) -> Path:
+    (home / "t-0").mkdir()
+    (home / "t-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw")
+    (home / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":5}')
+    write_metadata(home, TOPIC, partition(0), *records)
+    return home
+
+
+def test_a_value_out_of_our_range_is_fitted_and_told(tmp_path: Path, caplog):
+    kafkas_directory(tmp_path, config("segment.bytes", "1000000"), config("retention.ms", "5"))
+    with caplog.at_level("WARNING"), Broker(tmp_path) as broker:
+        assert broker.server.configs.overrides("t") == {"segment.bytes": "1048576", "retention.ms": "5"}
+    assert "Topic t: segment.bytes=1000000 is out of range here, 1048576 is used instead" in caplog.text
+    caplog.clear()
+    with caplog.at_level("WARNING"), Broker(tmp_path) as broker:
+        assert broker.server.configs.overrides("t") == {"segment.bytes": "1048576", "retention.ms": "5"}
+    assert "segment.bytes" not in caplog.text
+
+
+def test_a_refused_adoption_leaves_no_trace(tmp_path: Path):
+    kafkas_directory(tmp_path, config("cleanup.policy", "sometimes"))
+    with pytest.raises(StorageError, match=r"Topic t cannot be adopted: .*cleanup.policy"):
+        Broker(tmp_path).start()
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    write_metadata(tmp_path, TOPIC, partition(0), config("cleanup.policy", "compact"))
+    with Broker(tmp_path) as broker:
+        assert broker.server.configs.overrides("t") == {"cleanup.policy": "compact"}
+
+
+def test_a_kafka_that_left_no_metadata_log_is_known_by_its_mark(tmp_path: Path):
+    with Broker(tmp_path) as broker:
+        broker.create_topic("t")
+    (tmp_path / "tidelog.store").unlink()
+    with Broker(tmp_path, config={"tidelog.adopt.accept.defaults": "true"}) as broker:
+        assert not broker.server.configs.is_guarded("t")
+    mark = tmp_path / ".kafka_cleanshutdown"
+    mark.write_text(mark.read_text().rstrip())  # as Kafka spells it
+    with Broker(tmp_path) as broker:
+        assert broker.server.configs.is_guarded("t")
