@@ -266,6 +266,17 @@ def test_a_value_out_of_our_range_is_fitted_and_told(tmp_path: Path, caplog):
     assert "segment.bytes" not in caplog.text
 
 
+def test_what_the_metadata_log_says_now_is_compared_with_the_last_time(tmp_path: Path, caplog):
+    kafkas_directory(tmp_path, config("cleanup.policy", "compact"))
+    with Broker(tmp_path):
+        pass
+    write_metadata(tmp_path, TOPIC, partition(0), config("cleanup.policy", "compact"), config("cleanup.policy", None))
+    with caplog.at_level("WARNING"), Broker(tmp_path) as broker:
+        assert not broker.server.configs.log_config("t").compact
+        assert not broker.server.configs.is_guarded("t")
+    assert "t was configured: cleanup.policy unset" in caplog.text
+
+
 def test_a_refused_adoption_leaves_no_trace(tmp_path: Path):
     kafkas_directory(tmp_path, config("cleanup.policy", "sometimes"))
     with pytest.raises(StorageError, match=r"Topic t cannot be adopted: .*cleanup.policy"):
