@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.log.config import TOPIC_KEYS, LogConfig
+from tidelog.common.types import INTERNAL_TOPICS
+from tidelog.log.config import PROTOCOL_KEY, TOPIC_KEYS, LogConfig
 
 #: Broker keys that give topic keys their defaults.
 BROKER_SYNONYMS = frozenset(name for key in TOPIC_KEYS for name in key.synonyms)
@@ -56,7 +57,8 @@ class TopicConfigs:
         made = self._made.get(topic)
         if made is None:
             own = {**self.overrides(topic), **self._guarded.get(topic, _EMPTY)}
-            made = LogConfig.from_topic(_known(own), self.broker_defaults()) if own else self.default
+            internal = topic in INTERNAL_TOPICS
+            made = LogConfig.from_topic(_known(own), self._defaults_of(topic)) if own or internal else self.default
             self._made[topic] = made
         return made
 
@@ -67,10 +69,16 @@ class TopicConfigs:
             self._default = LogConfig.from_topic({}, self.broker_defaults())
         return self._default
 
+    def _defaults_of(self, topic: str) -> Mapping[str, object]:
+        """Coordinators write transactions and need magic 2: no protocol version, no older format."""
+        defaults = self.broker_defaults()
+        return {name: value for name, value in defaults.items() if topic not in INTERNAL_TOPICS or name != PROTOCOL_KEY}
+
     def broker_defaults(self) -> Mapping[str, object]:
         """Broker keys that were set and give topics their defaults, by the broker key's name."""
         keys = self._config.static.definition.keys
-        return {name: self._config[keys[name]] for name in BROKER_SYNONYMS if self._config.explicit(keys[name])}
+        names = BROKER_SYNONYMS | {PROTOCOL_KEY}
+        return {name: self._config[keys[name]] for name in names if self._config.explicit(keys[name])}
 
     def _broker_changed(self, names: frozenset[str]) -> None:
         if names & BROKER_SYNONYMS:

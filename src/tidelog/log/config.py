@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NoReturn
 
-from tidelog.common.config import ConfigError, Key
+from tidelog.common.config import Config, ConfigError, Key
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng
-from tidelog.log.topic_keys import MIN_COMPACTION_LAG_MS, TOPIC_KEYS
+from tidelog.log.message_format import stored_magic
+from tidelog.log.topic_keys import MESSAGE_FORMAT_VERSION, MIN_COMPACTION_LAG_MS, TOPIC_KEYS
 
-__all__ = ["TOPIC_KEYS", "LogConfig", "check_topic_config", "synonym_factor"]
+__all__ = ["PROTOCOL_KEY", "TOPIC_KEYS", "LogConfig", "check_topic_config", "synonym_factor"]
 
+#: The broker key that decides whether `message.format.version` means anything.
+PROTOCOL_KEY = "inter.broker.protocol.version"
 #: What a synonym's value is multiplied with to become milliseconds.
 _UNITS = {".hours": 3_600_000, ".minutes": 60_000}
 
@@ -66,6 +69,8 @@ class LogConfig:
     message_downconversion_enable: bool
     internal_segment_bytes: int | None
     overrides: frozenset[str]
+    #: The message format in which a leader stores records.
+    record_magic: int
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.__dict__.update(values)
@@ -95,6 +100,7 @@ class LogConfig:
                 values["min_compaction_lag_ms"],
                 f"Value must not exceed max.compaction.lag.ms ({values['max_compaction_lag_ms']})",
             )
+        values["record_magic"] = _record_magic(own, broker_defaults or {})
         return cls({**values, "overrides": own.explicit})
 
     @property
@@ -158,5 +164,14 @@ def _from_broker(key: Key[Any], broker: Mapping[str, object]) -> Any:
     return key.default
 
 
-_FIELD_NAMES = LogConfig.__annotations__.keys() - {"overrides"}
+def _record_magic(own: Config, broker: Mapping[str, object]) -> int:
+    protocol, default = broker.get(PROTOCOL_KEY), broker.get(MESSAGE_FORMAT_VERSION.synonyms[0])
+    return stored_magic(
+        None if protocol is None else str(protocol),
+        None if default is None else str(default),
+        own[MESSAGE_FORMAT_VERSION] if MESSAGE_FORMAT_VERSION.name in own.explicit else None,
+    )
+
+
+_FIELD_NAMES = LogConfig.__annotations__.keys() - {"overrides", "record_magic"}
 assert {name.replace(".", "_") for name in TOPIC_KEYS.keys} == _FIELD_NAMES, "LogConfig must mirror TOPIC_KEYS"

@@ -43,6 +43,7 @@ from tidelog.log.timestamps import find_by_timestamp, find_max_timestamp
 from tidelog.log.txn_index import AbortedTxn
 from tidelog.log.verification import VerificationGuard, Verifications
 from tidelog.records._batches import BatchRun
+from tidelog.records.attributes import MAGIC_V2
 
 
 class PartitionLog(LocalLog):
@@ -122,6 +123,8 @@ class PartitionLog(LocalLog):
             elif topic_id is not None and known != topic_id:
                 raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{dir} belongs to another topic of that name")
             epochs = LeaderEpochs(home) if fresh else LeaderEpochs.load(home)
+            if config.record_magic < MAGIC_V2:
+                epochs.clear()
             loader = LogLoader(
                 home,
                 config,
@@ -172,7 +175,9 @@ class PartitionLog(LocalLog):
         facts = survey(run, 0, count)
         if facts.largest_batch > self.config.max_message_bytes or facts.largest_batch > self.config.segment_size:
             raise self._too_large(facts.largest_batch)
-        if leader_epoch != self.leader_epochs.latest_epoch:
+        if facts.legacy:
+            self._append_without_epoch(run)
+        elif leader_epoch != self.leader_epochs.latest_epoch:
             self.leader_epochs.assign(leader_epoch, first_offset)
         try:
             if facts.has_producers:
@@ -189,7 +194,7 @@ class PartitionLog(LocalLog):
                     self._check_verified(run, verification)
                 self._write(run, run.buffers(), 0, count, run.size, facts, now)
                 self._commit_producers(pending)
-            elif count == 1 or run.size <= self.config.segment_size - self._active.data.size:
+            elif count == 1 or facts.legacy or run.size <= self.config.segment_size - self._active.data.size:
                 self._make_room(run.size, facts, now)
                 self._write(run, run.buffers(), 0, count, run.size, facts, now)
             else:
@@ -244,6 +249,13 @@ class PartitionLog(LocalLog):
             facts.first_offset, facts.last_offset, facts.max_timestamp, NO_TIMESTAMP, self.log_start_offset,
             flush_required=self._flush_required,
         )  # fmt: skip
+
+    def _append_without_epoch(self, run: BatchRun) -> None:
+        """A message set of magic 0 or 1 is one request, all of it for one segment. It has no epochs: truncation goes by
+        the high watermark again."""
+        if run.size > self.config.segment_size:
+            raise self._too_large(run.size)
+        self.leader_epochs.clear()
 
     def _too_large(self, size: int) -> KafkaError:
         if size > self.config.max_message_bytes:
@@ -374,8 +386,9 @@ class PartitionLog(LocalLog):
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """A new leader begins to write at `start_offset`."""
-        self.leader_epochs.assign(epoch, start_offset)
+        """A new leader begins to write at `start_offset`. Formats before magic 2 have no epochs."""
+        if self.config.record_magic == MAGIC_V2:
+            self.leader_epochs.assign(epoch, start_offset)
 
     # ---- the watermarks
 
@@ -581,6 +594,8 @@ class PartitionLog(LocalLog):
 
     def update_config(self, config: LogConfig) -> None:
         """Use another configuration from now on; index sizes apply from the next segment on."""
+        if config.record_magic < MAGIC_V2 <= self.config.record_magic:
+            self.leader_epochs.clear()
         self.config = config
         for segment in self._segments.all:
             segment.config = config

@@ -1,7 +1,8 @@
 """The keys of a topic's configuration: one declaration each, with Kafka's names, defaults and limits.
 
 The three keys that Kafka 4.0 retired (`message.format.version`, `message.timestamp.difference.max.ms`,
-`message.downconversion.enable`) are still known, because configurations written by older clusters carry them. A topic
+`message.downconversion.enable`) are still known, because configurations written by older clusters carry them; the first
+has the effect that it had in 3.9 (`message_format.py`). A topic
 key that nobody set takes its value from the first of its synonyms among the broker's keys that is set (`segment.ms`
 from `log.roll.ms`, then `log.roll.hours`), and else its own default. `LogConfig` (config.py) is their typed form.
 """
@@ -13,6 +14,7 @@ from typing import Any
 
 from tidelog.common.config import ConfigDef, Key, Type, Update, Validator, at_least, between, one_of, subset_of
 from tidelog.common.types import MAX_INT64
+from tidelog.log.message_format import KAFKA_VERSION
 
 _HOUR_MS = 3_600_000
 _WEEK_MS = 7 * 24 * _HOUR_MS
@@ -313,9 +315,11 @@ MESSAGE_FORMAT_VERSION = _define(
     "message.format.version",
     Type.STRING,
     "3.0-IV1",
-    None,
+    KAFKA_VERSION,
     "log.message.format.version",
-    doc="Retired in 4.0: the message format that the leader writes. Known, and without effect.",
+    doc="Retired in 4.0: the version whose message format the leader stores. Before 0.10.0 that is magic 0, before "
+    "0.11.0 magic 1. It holds only where `inter.broker.protocol.version` is set to a version before 3.0 that is not "
+    "older than this one; otherwise records are stored in magic 2.",
 )
 MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS = _define(
     "message.timestamp.difference.max.ms",

@@ -59,3 +59,5 @@ cdef class BatchRun:
                          int64_t log_append_time) except? -2
     cdef object view_of(self, Py_ssize_t position, Py_ssize_t size)
     cdef int clear_c(self) except -1
+    cdef int check_wrapper(self, Py_ssize_t index, bint crc, Py_ssize_t limit) except -1
+    cpdef void know_wrapper(self, Py_ssize_t index, int32_t count, int64_t max_timestamp) noexcept

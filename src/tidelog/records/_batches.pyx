@@ -29,6 +29,7 @@ from tidelog.records._walk import fault_text
 from tidelog.records.attributes import BatchHeader, Codec
 from tidelog.records.compression import DEFAULT_LIMIT, decompress
 
+from tidelog.records._messages cimport MessageWalk, check_message, crc32_init, message_crc, walk_wrapper
 from tidelog.records._walk cimport RISING, SEQUENTIAL, Walk, walk_records
 
 cdef extern from "_crc32c.h":
@@ -44,6 +45,7 @@ cdef extern from "_wire.h":
     void store_32(uint8_t* p, uint32_t v) nogil
     void store_64(uint8_t* p, int64_t v) nogil
 
+crc32_init()
 crc32c_init()
 
 cdef enum:
@@ -101,6 +103,44 @@ cdef void read_legacy(Batch* batch, const uint8_t* p) noexcept nogil:
     batch.base_timestamp = batch.max_timestamp = load_i64(p + 18) if batch.magic else -1
     batch.producer_id = batch.producer_epoch = -1
     batch.record_count = -1 if batch.attributes & CODEC_MASK else 1
+
+
+cdef void note_message(Batch* batch, const uint8_t* p) noexcept nogil:
+    """What a walk would find in a plain message."""
+    if batch.attributes & CODEC_MASK:
+        return
+    batch.walked = 1
+    batch.found_max_timestamp = max(batch.max_timestamp, <int64_t>-1)
+    batch.found_min_timestamp = INT64_MAX if batch.max_timestamp == -1 else batch.max_timestamp
+    batch.found_max_index = 0 if batch.max_timestamp > -1 else -1
+    batch.found_null_key = 0 if load_i32(p + 18 + 8 * batch.magic) < 0 else -1
+
+
+cdef int64_t stamp_message(Batch* batch, uint8_t* p, int64_t first_offset, int64_t log_append_time) except? -2:
+    """Give an entry of magic 0 or 1 its offset, and a time; answer the offset after it.
+
+    A wrapper of magic 0 holds absolute offsets: it must have been packed for just these."""
+    cdef int64_t last_offset = first_offset + batch.record_count - 1
+    cdef int64_t timestamp
+    if batch.record_count < 1 or (batch.magic == 0 and batch.attributes & CODEC_MASK
+                                  and batch.base_offset != last_offset):
+        raise ValueError(f"a wrapper of magic {batch.magic} with {batch.record_count} messages was not packed for "
+                         f"offsets {first_offset} to {last_offset}")
+    batch.base_offset = last_offset
+    store_64(p, last_offset)
+    if batch.magic == 1:
+        timestamp = batch.found_max_timestamp if batch.walked else batch.max_timestamp
+        if log_append_time >= 0:
+            timestamp = log_append_time
+        elif timestamp < -1:
+            timestamp = -1
+        if timestamp != batch.max_timestamp or (log_append_time >= 0) != bool(batch.attributes & LOG_APPEND_TIME_BIT):
+            batch.max_timestamp = batch.base_timestamp = timestamp
+            batch.attributes = (batch.attributes & CODEC_MASK) | (LOG_APPEND_TIME_BIT if log_append_time >= 0 else 0)
+            p[17] = <uint8_t>batch.attributes
+            store_64(p + 18, timestamp)
+            store_32(p + 12, message_crc(p, batch.size - LOG_OVERHEAD))
+    return last_offset + 1
 
 
 cdef object client_fault(Batch* batch):
@@ -243,7 +283,9 @@ cdef class BatchRun:
         cdef bint unlock = self.size >= UNLOCK_FROM
         while index < stop:
             if self.batches[index].magic != 2:
-                check_legacy(self, index, crc, records)
+                check_message(self.data + self.batches[index].position, self.batches[index].size, crc,
+                              self.batches[index].position)
+                note_message(&self.batches[index], self.data + self.batches[index].position)
                 index += 1
                 continue
             if unlock:
@@ -280,6 +322,25 @@ cdef class BatchRun:
             raise record_fault(batch, fault, &walk, walk.fault_at - start, " unpacked")
         return 0
 
+    cdef int check_wrapper(self, Py_ssize_t index, bint crc, Py_ssize_t limit) except -1:
+        """Unpack one wrapper of magic 0 or 1 and walk its messages, which are counted by that."""
+        cdef Batch* batch = &self.batches[index]
+        cdef MessageWalk walk
+        walk_wrapper(self.view_of(batch.position, batch.size), limit, crc, batch.position, &walk)
+        self.know_wrapper(index, walk.count, walk.max_timestamp)
+        batch.found_min_timestamp = walk.min_timestamp
+        batch.found_max_index = walk.max_index
+        batch.found_null_key = walk.null_key
+        return 0
+
+    cpdef void know_wrapper(self, Py_ssize_t index, int32_t count, int64_t max_timestamp) noexcept:
+        """Note what somebody who unpacked this wrapper found in it, so that it can be stamped."""
+        cdef Batch* batch = &self.batches[index]
+        self.record_total += count - max(batch.record_count, 0)
+        batch.record_count = count
+        batch.walked = 1
+        batch.found_max_timestamp = max_timestamp
+
     cdef Py_ssize_t screen_c(self, Py_ssize_t first, Py_ssize_t stop, int codec, bint keys, int64_t earliest,
                              int64_t latest) noexcept nogil:
         """The first of the checked batches [first, stop) that a topic cannot take as it is, or -1: one with another
@@ -305,9 +366,10 @@ cdef class BatchRun:
             raise BufferError("a run can only be stamped in a writable buffer")
         for index in range(first, stop):
             batch = &self.batches[index]
-            if batch.magic != 2:
-                raise ValueError("only magic 2 batches are stamped in place; convert the others")
             p = self.data + batch.position
+            if batch.magic != 2:
+                first_offset = stamp_message(batch, p, first_offset, log_append_time)
+                continue
             batch.base_offset = first_offset
             batch.leader_epoch = leader_epoch
             store_64(p, first_offset)
@@ -359,8 +421,11 @@ cdef class BatchRun:
         self.check_c(first, last, crc, records, client)
         if records and self.compressed:
             for index in range(first, last):
-                if self.batches[index].magic == 2 and self.batches[index].attributes & CODEC_MASK:
-                    self.check_compressed(index, client, DEFAULT_LIMIT if limit is None else limit)
+                if self.batches[index].attributes & CODEC_MASK:
+                    if self.batches[index].magic == 2:
+                        self.check_compressed(index, client, DEFAULT_LIMIT if limit is None else limit)
+                    else:
+                        self.check_wrapper(index, crc, DEFAULT_LIMIT if limit is None else limit)
 
     def screen(self, int codec, bint keys, int64_t earliest, int64_t latest):
         """The first checked batch that a topic with these rules cannot take as it is, or -1; see `records.validate`."""
@@ -474,15 +539,6 @@ cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssiz
                     return fault
                 note_walk(batch, walk)
         index[0] += 1
-    return 0
-
-
-cdef int check_legacy(BatchRun run, Py_ssize_t index, bint crc, bint records) except -1:
-    """Messages of magic 0 and 1 are old and rare: their plain Python reader checks them."""
-    from tidelog.records.legacy import check_entry
-
-    cdef Batch* batch = &run.batches[index]
-    check_entry(run.view_of(batch.position, batch.size), batch.position, crc=crc, records=records)
     return 0
 
 

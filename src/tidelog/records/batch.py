@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.records._batches import BatchRun
+from tidelog.records._messages import read_entry
 from tidelog.records._record import Record, read_records
 from tidelog.records.attributes import BATCH_OVERHEAD, MAGIC_V2, BatchHeader, Codec, TimestampType
 from tidelog.records.compression import DEFAULT_LIMIT, decompress
-from tidelog.records.legacy import read_entry
 
 __all__ = ["BatchHeader", "Record", "RecordBatch", "iter_batches"]
 

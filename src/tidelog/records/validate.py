@@ -6,26 +6,39 @@
        the broker's (LogAppendTime) is cleared where the topic takes the producer's, and refused where it does not
     4  keys, where the topic is compacted            → INVALID_RECORD, with the index of every such record
     5  the topic's compression.type, if it is not `producer`: another codec is packed anew
-    6  magic 0 and 1 become magic 2
+    6  the topic's message format: 2, unless it is told to be an older one (`log.message_format`). Other magics are
+       converted; idempotence, transactions and headers need magic 2 → UNSUPPORTED_FOR_MESSAGE_FORMAT
 
-Batches that pass are left where they are; only 5 and 6 make new bytes. Offsets, epochs and LogAppendTime are not given
-here: `BatchRun.stamp` does it when the log appends. The usual case is decided by the kernel without looking at single
-records again (`BatchRun.screen`); this file is its slow side, where an error message for every bad record is made.
+What passes is left where it is; only 5 and 6 make new bytes. Offsets, epochs and LogAppendTime are not given here:
+`BatchRun.stamp` does it when the log appends. There is one exception: a packed set of magic 0 holds absolute offsets
+inside. It is packed for those that come next, and again if others were faster (`ValidatedRecords.packed_for`).
+
+The usual case is decided by the kernel without looking at single records again (`BatchRun.screen`, `MessageSet`); this
+file is its slow side, where an error message for every bad record is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
+from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
 from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import CODEC_MASK, MAGIC_V2, TIMESTAMP_TYPE_BIT, Codec, TimestampType
+from tidelog.records._convert import convert
+from tidelog.records._messages import MessageSet
+from tidelog.records.attributes import (
+    BATCH_OVERHEAD,
+    MAGIC_V0,
+    MAGIC_V1,
+    MAGIC_V2,
+    TIMESTAMP_TYPE_BIT,
+    Codec,
+    TimestampType,
+)
 from tidelog.records.batch import Record, RecordBatch
 from tidelog.records.builder import BatchBuilder
-from tidelog.records.compression import DEFAULT_LIMIT
-from tidelog.records.legacy import Message, iter_messages, records_of
+from tidelog.records.compression import DEFAULT_LIMIT, decompress
 from tidelog.records.origin import AppendOrigin
 
 LATEST_PRODUCE = 13
@@ -46,6 +59,7 @@ class ProduceRules(NamedTuple):
     after_max_ms: int = HOUR_MS
     compacted: bool = False
     max_unpacked_bytes: int = DEFAULT_LIMIT
+    magic: int = MAGIC_V2  # in which the leader stores them
 
     def time_range(self, now_ms: int) -> tuple[int, int]:
         """The timestamps that may be sent now; any, when the broker sets its own."""
@@ -64,6 +78,8 @@ class ValidatedRecords(NamedTuple):
     #: Records that were converted or packed anew, and the bytes that took.
     converted_records: int = 0
     converted_bytes: int = 0
+    #: The first offset that the run must get, where it cannot get any other (a packed set of magic 0).
+    packed_for: int | None = None
 
 
 class _Findings:
@@ -92,14 +108,17 @@ def validate_produce(
     now_ms: int,
     origin: AppendOrigin = AppendOrigin.CLIENT,
     request_version: int = LATEST_PRODUCE,
+    next_offset: int = 0,
 ) -> ValidatedRecords:
     """Check the records of one partition; raise KafkaError or answer what to append.
 
     A run may hold the batches of several requests; bytes are the records field of one request, taken whole. Bytes that
-    pass as they are must be writable to be stamped; read-only ones are copied."""
+    pass as they are must be writable to be stamped; read-only ones are copied. `next_offset` is what the first record
+    will probably get."""
     run = records if isinstance(records, BatchRun) else _run_of(records, request_version)
     if run is None:
-        return _validate_legacy(memoryview(records), rules, now_ms)  # type: ignore[arg-type]  # no run: it was bytes
+        view = memoryview(records)  # type: ignore[arg-type]  # no run: it was bytes
+        return _validate_messages(view, rules, now_ms, next_offset)
     client = origin is AppendOrigin.CLIENT
     run.check(crc=True, records=True, client=client, limit=rules.max_unpacked_bytes)
     if request_version < ZSTD_SINCE and run.compressed:
@@ -110,7 +129,10 @@ def validate_produce(
         if run.screen(wanted, rules.compacted, earliest, latest) >= 0:
             for index in range(len(run)):
                 _inspect(RecordBatch(run, index), rules, earliest, latest)
-            return _recompress(run, rules)
+            if rules.magic == MAGIC_V2:
+                return _recompress(run, rules)
+    if rules.magic < MAGIC_V2:
+        return _to_messages(run, rules, now_ms, next_offset)
     return ValidatedRecords(run, *run.largest_timestamp())
 
 
@@ -194,36 +216,103 @@ def _repack(batch: RecordBatch, codec: Codec, level: int | None, records: Iterab
     return builder.build()
 
 
-def _validate_legacy(view: memoryview, rules: ProduceRules, now_ms: int) -> ValidatedRecords:
-    """Check a message set of magic 0 or 1 and make one magic 2 batch of it."""
-    entries = list(iter_messages(view, check_crc=True))
-    source = _codec_of_set(entries)
-    if any(entry.is_log_append_time for entry in entries):
+def _validate_messages(view: memoryview, rules: ProduceRules, now_ms: int, next_offset: int) -> ValidatedRecords:
+    """Check a message set of magic 0 or 1; it stays as it is where the topic's format and codec allow."""
+    found = MessageSet(view, limit=rules.max_unpacked_bytes)
+    if found.claims and (rules.timestamp_type == TimestampType.LOG_APPEND_TIME or found.claims_without_time):
         raise _append_time_from_client()
     earliest, latest = rules.time_range(now_ms)
-    findings = _Findings()
-    builder = BatchBuilder(codec=source if rules.codec is None else rules.codec, level=rules.level)
-    index = 0
-    for entry in entries:
-        for record in records_of(entry, limit=rules.max_unpacked_bytes, check_crc=True):
+    if not found.fits(earliest, latest) or (rules.compacted and found.null_key >= 0):
+        findings = _Findings()
+        for index, record in enumerate(found.records()):
             _inspect_record(findings, index, record, rules, earliest, latest)
-            builder.append(record.timestamp, record.key, record.value)
-            index += 1
-    findings.raise_if_any()
-    return _converted(builder.build(), index, rules)
+        findings.raise_if_any()
+    codec = Codec(found.codec) if rules.codec is None else rules.codec
+    packed = codec != Codec.NONE
+    if found.magic == rules.magic and codec == found.codec and (not packed or _relative(found)):
+        return _as_they_are(view, found)
+    return _rewritten(
+        found.plain,
+        rules,
+        now_ms,
+        next_offset,
+        codec,
+        magic=found.magic,
+        timestamp=found.fixed_timestamp,
+    )
 
 
-def _codec_of_set(entries: list[Message]) -> Codec:
-    if not entries:
-        raise InvalidRecordError("the request has no whole message for the partition")
-    if not any(entry.attributes & CODEC_MASK for entry in entries):
-        return Codec.NONE
-    codecs = {entry.codec for entry in entries}
-    if len(entries) > 1:
-        raise InvalidRecordError(f"a packed message set comes alone: found {len(entries)} entries")
-    if Codec.ZSTD in codecs:
-        raise CorruptRecordError("zstd needs magic 2", 0)
-    return codecs.pop()
+def _relative(found: MessageSet) -> bool:
+    """Whether the wrapper's own offset is all that has to be set."""
+    return found.magic == MAGIC_V1 and found.in_sequence
+
+
+def _as_they_are(view: memoryview, found: MessageSet) -> ValidatedRecords:
+    run = BatchRun(bytearray(view) if view.readonly else view)
+    run.scan()
+    if found.codec != Codec.NONE:
+        run.know_wrapper(0, found.count, found.max_timestamp)
+    return ValidatedRecords(run, found.max_timestamp, found.max_index)
+
+
+def _to_messages(run: BatchRun, rules: ProduceRules, now_ms: int, next_offset: int) -> ValidatedRecords:
+    """The one magic 2 batch of a request, or of a coordinator, for a topic of an older format."""
+    if len(run) != 1:
+        raise InvalidRecordError(f"a topic of magic {rules.magic} takes one batch at a time: found {len(run)}")
+    batch = RecordBatch(run, 0)
+    header = batch.header
+    kind = "Transactional" if header.is_transactional else "Idempotent" if header.producer_id >= 0 else None
+    if header.is_control or kind is not None:
+        text = f"{kind or 'Control'} records cannot be used with magic version {rules.magic}"
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, text)
+    plain: bytes | memoryview = batch.raw[BATCH_OVERHEAD:]
+    if header.is_compressed:
+        plain = decompress(batch.codec, plain, limit=rules.max_unpacked_bytes)
+    return _rewritten(
+        plain,
+        rules,
+        now_ms,
+        next_offset,
+        batch.codec if rules.codec is None else rules.codec,
+        magic=MAGIC_V2,
+        count=header.record_count,
+        base_timestamp=header.base_timestamp,
+    )
+
+
+def _rewritten(
+    plain: bytes | bytearray | memoryview,
+    rules: ProduceRules,
+    now_ms: int,
+    next_offset: int,
+    codec: Codec,
+    *,
+    magic: int,
+    count: int = 0,
+    base_timestamp: int = 0,
+    timestamp: int | None = None,
+) -> ValidatedRecords:
+    """The records in the topic's format and codec."""
+    fixed = rules.magic == MAGIC_V0 and codec != Codec.NONE
+    broker_time = rules.timestamp_type == TimestampType.LOG_APPEND_TIME and rules.magic == MAGIC_V1
+    made, total, max_timestamp, max_index = convert(
+        plain,
+        magic,
+        rules.magic,
+        count=count,
+        base_timestamp=base_timestamp,
+        timestamp=timestamp,
+        append_time=now_ms if broker_time else None,
+        number_from=next_offset if fixed else 0,
+        codec=codec,
+        level=rules.level,
+        refuse_headers=rules.magic < MAGIC_V2,
+    )
+    run = BatchRun(bytearray(made))
+    run.scan()
+    if rules.magic < MAGIC_V2 and codec != Codec.NONE:
+        run.know_wrapper(0, total, max_timestamp)
+    return ValidatedRecords(run, max_timestamp, max_index, total, run.size, next_offset if fixed else None)
 
 
 def _converted(batches: bytes, records: int, rules: ProduceRules) -> ValidatedRecords:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from reference.records import batch_v2
 from reference.records.batch_v2 import Malformed, PlainRecord, encode_batch, encode_record, parse_records
+from reference.records.message_set import iter_messages
 from tidelog.common import hashing
 from tidelog.common.errors import CorruptRecordError, InvalidRecordError, KafkaError
 from tidelog.records._batches import BatchRun
+from tidelog.records._messages import read_entry
 from tidelog.records._record import read_records
 from tidelog.records.arrow import arrow_to_batches, batches_to_arrow
 from tidelog.records.attributes import Codec
@@ -22,7 +24,6 @@ from tidelog.records.builder import BatchBuilder
 from tidelog.records.compression import compress, decompress
 from tidelog.records.convert import down_convert, up_convert
 from tidelog.records.crc32c import crc32c, crc32c_portable
-from tidelog.records.legacy import iter_messages, read_entry
 from tidelog.records.murmur2 import murmur2
 from tidelog.records.validate import ProduceRules, validate_produce
 

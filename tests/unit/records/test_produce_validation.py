@@ -178,11 +178,15 @@ def test_message_sets_are_held_to_the_same_rules() -> None:
         check(batch([NOW, 2**60], Codec.GZIP, magic=1))
     with pytest.raises(InvalidRecordError, match="comes alone"):
         check(batch([NOW], Codec.GZIP, magic=1) + batch([NOW], magic=1))
+    claims = encode_message(1, 0, TIMESTAMP_TYPE_BIT, NOW, b"k", b"v")
     with pytest.raises(InvalidRecordError, match="LogAppendTime"):
-        check(encode_message(1, 0, TIMESTAMP_TYPE_BIT, NOW, b"k", b"v"))
+        check(claims, ProduceRules(timestamp_type=TimestampType.LOG_APPEND_TIME))
+    with pytest.raises(InvalidRecordError, match="LogAppendTime"):
+        check(encode_message(1, 0, TIMESTAMP_TYPE_BIT, -1, b"k", b"v"))
+    check(claims)  # a claim that is not true any more once it is stored
     with pytest.raises(InvalidRecordError, match="no whole message"):
         check(batch([NOW], magic=1)[:-1])
-    with pytest.raises(CorruptRecordError, match="zstd"):
+    with pytest.raises(InvalidRecordError, match="codec 4"):
         check(encode_message(1, 0, Codec.ZSTD, NOW, None, b"v"))
     bad = batch([NOW], magic=1)
     bad[-1] ^= 1

@@ -14,6 +14,7 @@ from tidelog.broker import config as keys
 from tidelog.broker.config.definition import BROKER_KEYS
 from tidelog.broker.config.endpoints import Endpoint, advertise, parse_listeners, parse_protocol_map
 from tidelog.common.config import Config, ConfigError, Key, Update
+from tidelog.log.message_format import check_broker_format
 
 T = TypeVar("T")
 
@@ -167,7 +168,15 @@ class BrokerConfig:
             raise ConfigError("node.id", self[keys.NODE_ID], f"It must equal broker.id ({self[keys.BROKER_ID]})")
         if not self.log_dirs:
             raise ConfigError("log.dirs", "", "At least one log directory is needed")
+        self._check_message_format()
         _ = self.advertised
         for endpoint in self.listeners:
             for key in LISTENER_KEYS:
                 self.of_listener(key, endpoint.name)
+
+    def _check_message_format(self) -> None:
+        """A broker cannot write a format by default that its protocol does not know."""
+        protocol, version = self[keys.INTER_BROKER_PROTOCOL_VERSION], self[keys.LOG_MESSAGE_FORMAT_VERSION]
+        allowed = check_broker_format(protocol, version)
+        if allowed is not None:
+            raise ConfigError(keys.LOG_MESSAGE_FORMAT_VERSION.name, version, allowed)

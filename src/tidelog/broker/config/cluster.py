@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tidelog.broker.config.definition import KAFKA_VERSION, boolean, integer, long, string, strings
+from tidelog.broker.config.definition import boolean, integer, long, string, strings
 from tidelog.common.config import Key, at_least, subset_of
 from tidelog.common.types import MAX_INT64
+from tidelog.log.message_format import KAFKA_VERSION
 
 BROKER_ID = integer(
     "broker.id", -1, doc="The broker's number (ZooKeeper mode); -1 takes the one in `meta.properties` or makes one."
@@ -25,7 +26,8 @@ INTER_BROKER_PROTOCOL_VERSION = string(
     "inter.broker.protocol.version",
     "3.9-IV0",
     KAFKA_VERSION,
-    doc="The version that brokers speak among themselves (before 4.0).",
+    doc="The version that brokers speak among themselves (before 4.0). One before 3.0 lets topics be stored in older "
+    "message formats (`log.message.format.version`, `message.format.version`); it changes nothing else.",
 )
 CONTROLLED_SHUTDOWN_ENABLE = boolean(
     "controlled.shutdown.enable", True, doc="Whether leadership moves away before the broker stops."

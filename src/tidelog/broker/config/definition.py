@@ -7,7 +7,6 @@ too, so that any `server.properties` is understood.
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TypeVar
 
@@ -20,10 +19,6 @@ CLUSTER_WIDE = Update.CLUSTER_WIDE
 MAX_DOUBLE = sys.float_info.max
 
 GZIP_LEVEL = Validator(lambda value: value == -1 or 1 <= value <= 9, "Value must be between 1 and 9, or equal to -1")
-KAFKA_VERSION = Validator(
-    lambda value: re.fullmatch(r"\d+\.\d+(\.\d+)?(-IV\d+)?", value) is not None,
-    "Version must be one of Apache Kafka's, such as 2.8 or 3.9-IV0",
-)
 
 _I = TypeVar("_I", int, int | None)
 _S = TypeVar("_S", str, str | None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from tidelog.broker.config.definition import (
     CLUSTER_WIDE,
-    KAFKA_VERSION,
     MAX_DOUBLE,
     PER_BROKER,
     boolean,
@@ -17,6 +16,7 @@ from tidelog.broker.config.definition import (
 )
 from tidelog.common.config import Key, at_least, between, one_of, subset_of
 from tidelog.common.types import MAX_INT64
+from tidelog.log.message_format import KAFKA_VERSION
 
 LOG_DIRS: Key[list[str] | None] = strings(
     "log.dirs", None, doc="The directories that hold the logs, separated by commas; `log.dir` where it is not set."
@@ -184,7 +184,9 @@ LOG_MESSAGE_FORMAT_VERSION = string(
     "log.message.format.version",
     "3.0-IV1",
     KAFKA_VERSION,
-    doc="The format in which records are kept (before 4.0); Tidelog writes the newest unless a topic asks otherwise.",
+    doc="The version whose message format topics are stored in that set none themselves (before 4.0): magic 0 before "
+    "0.10.0, magic 1 before 0.11.0. It holds only where `inter.broker.protocol.version` is set to a version before "
+    "3.0; otherwise, and for internal topics, records are stored in magic 2.",
 )
 MESSAGE_MAX_BYTES = integer(
     "message.max.bytes", 1_048_588, at_least(0), update=CLUSTER_WIDE, doc="The largest record batch that is accepted."

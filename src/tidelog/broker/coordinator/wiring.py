@@ -12,6 +12,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendOrigin
 from tidelog.records._batches import BatchRun
+from tidelog.records.attributes import MAGIC_V2
 
 if TYPE_CHECKING:
     from tidelog.broker.metadata_cache import MetadataCache
@@ -40,6 +41,8 @@ class ReplicaWriter:
             return
         try:
             partition.require_min_isr()
+            if partition.rules.magic < MAGIC_V2:  # markers: coordinators' own topics are never of an old format
+                raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
             run = BatchRun(bytearray(batch))
             run.scan()
             info = partition.append_checked(run, AppendOrigin.COORDINATOR, transaction_version=transaction_version)

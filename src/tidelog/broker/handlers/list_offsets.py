@@ -32,6 +32,7 @@ from tidelog.common.types import (
 )
 from tidelog.log.append import TimestampOffset
 from tidelog.protocol.messages import ListOffsetsRequest, ListOffsetsResponse
+from tidelog.records.attributes import MAGIC_V0
 
 TopicAnswer = ListOffsetsResponse.ListOffsetsTopicResponse
 Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
@@ -205,7 +206,14 @@ def offset_for(partition: Partition, timestamp: int, replica_id: int, isolation_
                 f"Failed to fetch offsets for partition {partition.tp}: the high watermark {log.high_watermark} has "
                 f"not reached the start of the leader's epoch {partition.leader_epoch_start}",
             )
-    return TimestampOffset(NO_TIMESTAMP, end, partition.leader_epoch) if timestamp == LATEST_TIMESTAMP else end
+    if timestamp == LATEST_TIMESTAMP:
+        return TimestampOffset(NO_TIMESTAMP, end, partition.leader_epoch)
+    if log.config.record_magic == MAGIC_V0:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            f"Cannot search offsets based on timestamp because the message format of partition {partition.tp} has none",
+        )
+    return end
 
 
 class _Start(NamedTuple):

@@ -23,6 +23,7 @@ from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.verification import VerificationGuard
 from tidelog.protocol.messages import ProduceRequest, ProduceResponse
 from tidelog.records._batches import BatchRun
+from tidelog.records._messages import whole_end
 from tidelog.records.attributes import MAGIC_V2
 from tidelog.records.validate import ValidatedRecords
 
@@ -35,13 +36,18 @@ RecordError = ProduceResponse.BatchIndexAndErrorMessage
 #: Above this many bytes checking takes long enough for a thread; packed records, which must be unpacked, far earlier.
 PLAIN_ON_LOOP = 4 << 20
 PACKED_ON_LOOP = 8 << 10
+#: Messages of magic 0 and 1 have a checksum each, and may have to be converted.
+MESSAGES_ON_LOOP = 1 << 20
 #: How often a coordinator is asked when markers of earlier transactions come between its answer and the append.
 VERIFICATIONS = 3
+#: How often a set is packed on a thread for offsets that others then take.
+PACKINGS = 3
 ADMIN_CLIENT_ID = "__admin_client"
 LOG_OVERHEAD = 12
 SMALLEST_MESSAGE = 14
 MAGIC_AT = 16
 ATTRIBUTES_AT = 21
+LEGACY_ATTRIBUTES_AT = 17
 ONE_BATCH_SINCE = 3
 CODEC_MASK, TRANSACTIONAL_BIT = 0x07, 0x10
 
@@ -124,6 +130,7 @@ async def _append(
         )
     validated = await _prepare(ctx, partition, records)
     guard = await _verify(ctx, request, tp, partition, validated.run)
+    validated = await _fit(ctx, partition, records, validated)
     info = partition.append_checked(validated.run, verification=guard)
     if info.flush_required:
         await _sync(ctx, partition)
@@ -158,9 +165,9 @@ def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
 
 def _whole_messages(records: Any) -> Any:
     """A message set without what is cut off at its end."""
-    end = 0
-    while size := _whole_batch(records[end:]):
-        end += size
+    end, wrong = whole_end(records)
+    if wrong is not None:
+        _whole_batch(records[end:])  # raises, with words
     return records[:end]
 
 
@@ -188,6 +195,19 @@ class UnreadableRecords(CorruptRecordError):
     """Not even the shape of a batch; the answer says in words what is wrong."""
 
 
+async def _fit(
+    ctx: RequestContext, partition: Partition, records: Any, validated: ValidatedRecords
+) -> ValidatedRecords:
+    """The same, packed for the offsets that come next: others may have been faster than the packing on a thread."""
+    for _ in range(PACKINGS):
+        if partition.still_fits(validated):
+            return validated
+        validated = await _prepare(ctx, partition, records)
+    if partition.still_fits(validated):
+        return validated
+    return partition.prepare(records, request_version=ctx.header.api_version)
+
+
 async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> ValidatedRecords:
     """Check and convert, on a thread if that takes long."""
     work = partial(partition.prepare, records, request_version=ctx.header.api_version)
@@ -195,11 +215,14 @@ async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> V
 
 
 def _is_quick(partition: Partition, records: Any) -> bool:
-    if len(records) <= ATTRIBUTES_AT + 2 or records[16] != 2:
-        return len(records) <= PACKED_ON_LOOP
-    codec = records[ATTRIBUTES_AT + 1] & CODEC_MASK
-    packs = partition.rules.codec is not None and partition.rules.codec != codec
-    return len(records) <= (PACKED_ON_LOOP if codec or packs else PLAIN_ON_LOOP)
+    """Whether checking (and converting) takes less than a millisecond, which unpacking and packing may not."""
+    if len(records) <= PACKED_ON_LOOP:
+        return True
+    codec = records[ATTRIBUTES_AT + 1 if records[MAGIC_AT] == MAGIC_V2 else LEGACY_ATTRIBUTES_AT] & CODEC_MASK
+    if codec or partition.rules.codec not in (None, codec):
+        return False
+    same = records[MAGIC_AT] == partition.rules.magic == MAGIC_V2
+    return len(records) <= (PLAIN_ON_LOOP if same else MESSAGES_ON_LOOP)
 
 
 async def _verify(

@@ -30,7 +30,7 @@ from tidelog.net._connection import ServerConnection
 from tidelog.protocol.api import ApiKey, request_class
 from tidelog.protocol.headers import RequestHeader, decode_request_header, encode_response_parts
 from tidelog.protocol.message import Message
-from tidelog.records.attributes import Codec
+from tidelog.records.attributes import MAGIC_V2, Codec
 
 if TYPE_CHECKING:
     from tidelog.broker.replication.partition import Partition
@@ -235,6 +235,7 @@ class Dispatcher:
             partition,
             open=partition.is_leader
             and partition.rules.codec in (None, Codec.NONE)
+            and partition.rules.magic == MAGIC_V2
             and config.flush_messages == MAX_INT64,
             acks_all=partition.alone and partition.min_isr <= len(partition.isr),
             needs_keys=config.compact,

@@ -63,6 +63,7 @@ def produce_rules(config: LogConfig) -> ProduceRules:
         before_max_ms=config.message_timestamp_before_max_ms,
         after_max_ms=config.message_timestamp_after_max_ms,
         compacted=config.compact,
+        magic=config.record_magic,
     )
 
 
@@ -199,7 +200,8 @@ class Partition:
     def prepare(
         self, records: Records, *, request_version: int = 13, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> ValidatedRecords:
-        """Check and, where needed, convert what a client sent. Reads only what never changes: may run on a thread."""
+        """Check and, where needed, convert what a client sent. May run on a thread: it reads only what never changes,
+        but for the log's end, which is a guess (`still_fits`)."""
         if origin is AppendOrigin.CLIENT:
             refuse_base_offset(records)
         return validate_produce(
@@ -208,7 +210,12 @@ class Partition:
             now_ms=self._clock.time_ms(),
             origin=origin,
             request_version=request_version,
+            next_offset=self.log.log_end_offset,
         )
+
+    def still_fits(self, prepared: ValidatedRecords) -> bool:
+        """Whether the records may be appended now, or were packed for offsets that others have taken meanwhile."""
+        return prepared.packed_for in (None, self.log.log_end_offset)
 
     def append_client(self, records: Records, *, request_version: int = 13) -> AppendInfo:
         """Both stages at once, for what is known to be quick."""

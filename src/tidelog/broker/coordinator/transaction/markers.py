@@ -32,6 +32,7 @@ _FINAL = frozenset(
         ErrorCode.INVALID_PRODUCER_EPOCH,
         ErrorCode.PRODUCER_FENCED,
         ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,  # of a topic in an old format, which never took the data either
     }
 )
 
