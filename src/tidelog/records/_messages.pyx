@@ -229,8 +229,7 @@ cdef int64_t base_of(Message* m, bytes plain, MessageWalk* walk) except? -2:
         if walk.last.offset > m.offset or walk.last.offset < 0:
             raise out_of_range(m)
         base = m.offset - walk.last.offset
-    for _ in range(walk.count):
-        read_message(p, walk.at, &inner)
+    while read_message(p, walk.at, &inner) == 0:
         offset = inner.offset
         if offset < 0 or offset > INT64_MAX - base:
             raise out_of_range(m)
