@@ -37,6 +37,33 @@ LOG = "unit/log spec property/log"
 SPARK = "unit/spark"
 MUTANTS = [
     Mutant(
+        "reader-passes-over-swap",
+        "log/segment_listing.py",
+        "swapped = {name for name in names if name.suffix == SWAP}",
+        "swapped: set[SegmentFile] = set()",
+        "unit/log/test_reading_beside_a_cleaner.py unit/spark/test_segment_scan.py",
+    ),
+    Mutant(
+        "reader-keeps-its-first-list",
+        "log/segment_walk.py",
+        """            segments = self._segments()
+            if not segments:
+                return
+""",
+        """            segments = self._segments() if last is None else segments
+            if not segments:
+                return
+""",
+        "unit/log/test_reading_beside_a_cleaner.py",
+    ),
+    Mutant(
+        "reader-believes-every-index",
+        "log/segment_reader.py",
+        "        if not 0 < position < file.size():\n            return 0\n",
+        "        if position >= 0:\n            return position\n",
+        "unit/log/test_reading_beside_a_cleaner.py",
+    ),
+    Mutant(
         "spark-decision-not-checked",
         "spark/commit_protocol.py",
         "or left < needed:",

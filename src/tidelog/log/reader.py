@@ -7,8 +7,8 @@
     table = directory.partition("orders", 0).to_arrow(start_time=yesterday_ms)
 
 Nothing is locked or changed, so it works on a directory in use; what it sees is then a moment's view: whole batches
-only, and segments that retention removes meanwhile are simply gone. Ranges are [start, end): offsets as in Kafka,
-times in milliseconds since the epoch.
+only, and segments that retention removes meanwhile are simply gone; what compaction replaces is read in one form or the
+other. Ranges are [start, end): offsets as in Kafka, times in milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from tidelog.common.types import TopicPartition
 from tidelog.log import checkpoint, meta_properties, partition_metadata
 from tidelog.log.log_dir import LogDir, Offsets
 from tidelog.log.meta_properties import MetaProperties
-from tidelog.log.names import LEADER_EPOCH_FILE, LOG, SNAPSHOT, parse_dir, split_name
+from tidelog.log.names import LEADER_EPOCH_FILE, SNAPSHOT, parse_dir, split_name
+from tidelog.log.segment_listing import SegmentFile, list_segments
 from tidelog.log.segment_reader import SegmentReader
+from tidelog.log.segment_walk import SegmentWalk
 from tidelog.log.txn_index import AbortedTxn
 from tidelog.records.batch import Record, RecordBatch
 
@@ -70,17 +72,18 @@ class PartitionReader:
 
     @property
     def segments(self) -> list[SegmentReader]:
-        """The segments that are there now, in order."""
-        return [SegmentReader(self._fs, self.path, base) for base in self._offsets_of(LOG)]
+        """The segments that are there now, in order. One that is being swapped in counts, those it replaces do not."""
+        found = list_segments(self._fs, self.path, lambda name: self._segment(name).end_offset)
+        return [self._segment(name) for name in found]
+
+    def _segment(self, name: SegmentFile) -> SegmentReader:
+        return SegmentReader(self._fs, self.path, name.base_offset, name.suffix)
 
     @property
     def snapshots(self) -> list[int]:
         """The offsets of the producer state snapshots."""
-        return self._offsets_of(SNAPSHOT)
-
-    def _offsets_of(self, kind: str) -> list[int]:
         parsed = (split_name(name) for name in self._fs.listdir(self.path))
-        return sorted(name[0] for name in parsed if name is not None and name[1:] == (kind, ""))
+        return sorted(name[0] for name in parsed if name is not None and name[1:] == (SNAPSHOT, ""))
 
     @property
     def leader_epochs(self) -> list[tuple[int, int]]:
@@ -100,13 +103,7 @@ class PartitionReader:
     def end_offset(self) -> int:
         """The offset after the last whole batch."""
         segments = self.segments
-        if not segments:
-            return self.log_start_offset
-        last = segments[-1]
-        end = last.base_offset
-        for batch in last.batches(last.position_of(1 << 62)):
-            end = batch.next_offset
-        return end
+        return segments[-1].end_offset if segments else self.log_start_offset
 
     @property
     def size(self) -> int:
@@ -148,31 +145,11 @@ class PartitionReader:
     ) -> Iterator[tuple[SegmentReader, int, RecordBatch]]:
         """The same with their places: (segment, position in its file, batch)."""
         start = self.log_start_offset if start_offset is None else max(start_offset, self.log_start_offset)
-        segments = self.segments
-        for number, segment in enumerate(segments):
-            following = segments[number + 1].base_offset if number + 1 < len(segments) else None
-            if following is not None and following <= start:
-                continue
-            if end_offset is not None and segment.base_offset >= end_offset:
-                return
-            try:
-                yield from self._batches_of(segment, start, end_offset, start_time, end_time)
-            except FileNotFoundError:  # retention was faster
-                continue
 
-    def _batches_of(
-        self, segment: SegmentReader, start: int, end: int | None, start_time: int | None, end_time: int | None
-    ) -> Iterator[tuple[SegmentReader, int, RecordBatch]]:
-        first = start if start_time is None else max(start, segment.offset_before_time(start_time))
-        for position, batch in segment.placed_batches(segment.position_of(first)):
-            header = batch.header
-            if header.last_offset < first:
-                continue
-            if end is not None and batch.header.magic >= 2 and header.base_offset >= end:
-                return
-            if start_time is not None and header.magic > 0 and header.max_timestamp < start_time:
-                continue
-            yield segment, position, batch
+        def read(segment: SegmentReader, offset: int) -> Iterator[tuple[int, _Placed | None]]:
+            return _batches_of(segment, offset, end_offset, start_time)
+
+        yield from SegmentWalk(lambda: self.segments, read, start=start, end=end_offset)
 
     def records(
         self,
@@ -239,6 +216,24 @@ class PartitionReader:
             options = {name: options[name] for name in ("columns",) if name in options}
             parts = [batches_to_arrow([b""], **options)]
         return pa.Table.from_batches(parts)
+
+
+_Placed = tuple[SegmentReader, int, RecordBatch]
+
+
+def _batches_of(
+    segment: SegmentReader, start: int, end: int | None, start_time: int | None
+) -> Iterator[tuple[int, _Placed | None]]:
+    """(offset behind, place and batch, or None for one that is of no interest)."""
+    first = start if start_time is None else max(start, segment.offset_before_time(start_time))
+    for position, batch in segment.placed_batches(first):
+        header = batch.header
+        if header.last_offset < first:
+            continue
+        if end is not None and header.magic >= 2 and header.base_offset >= end:
+            return
+        early = start_time is not None and header.magic > 0 and header.max_timestamp < start_time
+        yield header.last_offset + 1, None if early else (segment, position, batch)
 
 
 class _AbortedFilter:

@@ -40,20 +40,21 @@ class ArrowSegmentReader:
         self._size = size
 
     def batches(self, position: int, offset: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """(offset behind what was read, records) from a place in the file and an offset on."""
-        if "headers" not in self._columns:  # these are never read in place
-            file = self._segment.open()
-            try:
+        """(offset behind what was read, records) from an offset on, which is at or behind a place in the file."""
+        file = self._segment.open()
+        try:
+            position = self._segment.believed(position, offset, file)
+            if "headers" not in self._columns:  # these are never read in place
                 while (piece := self._read_in_place(file, position, offset)) is not None:
                     if piece.size == 0:
                         return
                     position += piece.size
                     offset = max(offset, piece.next_offset)
                     yield offset, piece.batch
-            finally:
-                file.close()
-        # A segment that has packed batches seldom has others as well.
-        yield from self._copied(position, offset)
+            # A segment that has packed batches seldom has others as well.
+            yield from self._copied(file, position, offset)
+        finally:
+            file.close()
 
     def _read_in_place(self, file: File, position: int, offset: int) -> Piece | None:
         def read(place: int, buffer: memoryview) -> int:
@@ -68,8 +69,8 @@ class ArrowSegmentReader:
             place = position + (error.position or 0)
             raise CorruptRecordError(f"{self._segment.path}: {error.message}", place) from error
 
-    def _copied(self, position: int, offset: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        for _, run in self._segment.runs(position, chunk=self._size):
+    def _copied(self, file: File, position: int, offset: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        for _, run in self._segment.runs_in(file, position, chunk=self._size):
             last = run.header(len(run) - 1).last_offset
             if last >= offset:
                 batch = batches_to_arrow(

@@ -1,7 +1,8 @@
 """A segment seen from outside: read-only, for directories that belong to somebody else (a running broker, Kafka).
 
-Nothing is mapped, locked or changed. The files may grow and vanish meanwhile: a reader sees whole batches only, and
-takes a segment that is gone for deleted by retention.
+Nothing is mapped, locked or changed. The files may grow, be replaced and vanish meanwhile: a reader sees whole batches
+only, and what it opened stays. The indexes are other files, perhaps of the segment that was there before or comes next:
+where they point to is looked at in the open file before it is believed.
 """
 
 from __future__ import annotations
@@ -61,9 +62,10 @@ def decode_time_index(data: bytes, base_offset: int) -> list[TimeEntry]:
 class SegmentReader:
     """One segment of a partition's directory."""
 
-    def __init__(self, fs: FileSystem, directory: Path, base_offset: int) -> None:
+    def __init__(self, fs: FileSystem, directory: Path, base_offset: int, suffix: str = "") -> None:
         self._fs = fs
         self._directory = directory
+        self._suffix = suffix
         self.base_offset = base_offset
 
     def __repr__(self) -> str:
@@ -74,7 +76,7 @@ class SegmentReader:
         return self.file(LOG)
 
     def file(self, kind: str) -> Path:
-        return self._directory / file_name(self.base_offset, kind)
+        return self._directory / file_name(self.base_offset, kind, self._suffix)
 
     def open(self) -> File:
         """The file of its batches, to read from."""
@@ -127,30 +129,46 @@ class SegmentReader:
         finally:
             file.close()
 
-    def position_of(self, offset: int) -> int:
-        """Where to begin to look for an offset: the index's floor, or the start when the index does not help."""
-        best: OffsetEntry | None = None
+    def position_of(self, offset: int, file: File) -> int:
+        """Where to begin to look for an offset in the open file: the index's floor, or the start if that is no help."""
+        best = 0
         for entry in self.offset_index:
             if entry.offset > offset:
                 break
-            best = entry
-        return best.position if best is not None and self._starts_batch(best) else 0
+            best = entry.position
+        return self.believed(best, offset, file)
 
-    def _starts_batch(self, entry: OffsetEntry) -> bool:
-        """Whether the bytes that an index entry points to look like the batch of its offset: indexes can be damaged."""
-        if not 0 < entry.position < self.size:
-            return False
-        file = self.open()
-        try:
-            head = file.read_at(entry.position, 12)
-        finally:
-            file.close()
+    def believed(self, position: int, offset: int, file: File) -> int:
+        """The place that an index gives for the offset, if a whole batch that begins no later than that is there; else
+        the file's start. (Indexes can be damaged, or belong to another file that had or gets this name.)"""
+        if not 0 < position < file.size():
+            return 0
+        head = file.read_at(position, _ENTRY_HEAD.size)
         if len(head) < _ENTRY_HEAD.size:
-            return False
+            return 0
         base: int
         size: int
         base, size = _ENTRY_HEAD.unpack(head)
-        return self.base_offset <= base <= entry.offset and 0 < size <= self.size - entry.position - 12
+        if not self.base_offset <= base <= offset or not 0 < size <= file.size() - position - _ENTRY_HEAD.size:
+            return 0
+        run = BatchRun(file.read_at(position, _ENTRY_HEAD.size + size))
+        try:
+            if run.scan():
+                run.check(crc=True, records=False)
+                return position
+        except CorruptRecordError:
+            return 0
+        finally:
+            run.release()
+        return 0
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after its last whole batch."""
+        end = self.base_offset
+        for _, batch in self.placed_batches(1 << 62):
+            end = batch.next_offset
+        return end
 
     def offset_before_time(self, timestamp: int) -> int:
         """An offset before which every record is older than `timestamp`."""
@@ -161,20 +179,23 @@ class SegmentReader:
             offset = entry.offset
         return offset
 
-    def runs(self, position: int = 0, *, chunk: int = CHUNK) -> Iterator[tuple[int, BatchRun]]:
-        """(file position, run of whole batches), chunk by chunk. The run's buffer stays valid.
+    def runs(self, offset: int = 0, *, chunk: int = CHUNK) -> Iterator[tuple[int, BatchRun]]:
+        """(file position, run of whole batches), chunk by chunk, from some batch at or before the offset on. The run's
+        buffer stays valid.
 
         What a cut-off batch or preallocated zeros leave at the end is not there; anything else that is no batch is a
         CorruptRecordError with its position in the file, after all batches before it were yielded.
         """
         file = self.open()
         try:
-            yield from self._runs(file, position, chunk)
+            position = self.position_of(offset, file) if offset > self.base_offset else 0
+            yield from self.runs_in(file, position, chunk=chunk)
         finally:
             file.close()
 
-    def _runs(self, file: File, position: int, usual: int) -> Iterator[tuple[int, BatchRun]]:
-        chunk = usual
+    def runs_in(self, file: File, position: int, *, chunk: int) -> Iterator[tuple[int, BatchRun]]:
+        """The same, from a place in the open file on."""
+        usual = chunk
         while True:
             data = file.read_at(position, chunk)
             run = BatchRun(data)
@@ -198,14 +219,9 @@ class SegmentReader:
             else:
                 chunk = usual
 
-    def batches(self, position: int = 0) -> Iterator[RecordBatch]:
-        """All whole batches from `position` on; `batch.position` counts within its chunk, see `placed_batches`."""
-        for _, batch in self.placed_batches(position):
-            yield batch
-
-    def placed_batches(self, position: int = 0) -> Iterator[tuple[int, RecordBatch]]:
-        """(position in the file, batch)."""
-        for start, run in self.runs(position):
+    def placed_batches(self, offset: int = 0) -> Iterator[tuple[int, RecordBatch]]:
+        """(position in the file, batch) from some batch at or before the offset on."""
+        for start, run in self.runs(offset):
             for index in range(len(run)):
                 batch = RecordBatch(run, index)
                 yield start + batch.position, batch

@@ -1,8 +1,9 @@
 """Segments mode: tasks that read log files straight from disk, some hundred MB each.
 
 A task is a list of offset ranges, cut at batches that the offset index knows. The files are looked up when the task
-runs: compaction or retention may have replaced or removed those that the planner saw. Nothing is mapped into memory (a
-file that is truncated meanwhile would kill the process), and nothing is locked.
+runs, and again at each segment's end: compaction or retention may have replaced or removed those that the planner saw,
+and a topic of the same name may have taken the place of the old one (which its id tells). Nothing is mapped into memory
+(a file that is truncated meanwhile would kill the process), and nothing is locked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyspark.sql.datasource import InputPartition
 from tidelog.common.types import TopicPartition
 from tidelog.log.reader import PartitionReader
 from tidelog.log.segment_reader import SegmentReader
+from tidelog.log.segment_walk import SegmentWalk
 from tidelog.spark.boundaries import DataLossError
 from tidelog.spark.offsets import OffsetRange
 from tidelog.spark.options import SourceOptions
@@ -32,13 +34,13 @@ TASK_BYTES = 256 << 20
 _SMALL_TASK_BYTES = 32 << 20
 #: What is handed to Spark as one Arrow batch. Each costs some 0.3 ms by itself.
 _CHUNK = 8 << 20
-_LOOKUPS = 5
 
 
 class SegmentRange(NamedTuple):
     directory: str
     range: OffsetRange
     size: int
+    topic_id: bytes | None
 
 
 class SegmentPartition(InputPartition):
@@ -92,8 +94,15 @@ def _bytes_of(reader: PartitionReader, part: OffsetRange) -> int:
 def _span(segment: SegmentReader, inside: OffsetRange) -> int:
     index = _index_of(segment)
     end = index.offset_after(index.position_of(inside.end))
-    stop = segment.size if end is None else index.position_of(end)
+    stop = _size_of(segment) if end is None else index.position_of(end)
     return max(stop - index.position_of(inside.start), 1)
+
+
+def _size_of(segment: SegmentReader) -> int:
+    try:
+        return segment.size
+    except FileNotFoundError:  # replaced meanwhile: its records are found when they are read
+        return 0
 
 
 def _index_of(segment: SegmentReader) -> OffsetIndexView:
@@ -101,17 +110,22 @@ def _index_of(segment: SegmentReader) -> OffsetIndexView:
 
 
 def _cut(directory: str, part: OffsetRange, task_bytes: int) -> Iterator[SegmentRange]:
-    for segment, inside in _segments_of(PartitionReader(directory), part):
+    reader = PartitionReader(directory)
+    topic_id = reader.topic_id
+    held = list(_segments_of(reader, part))
+    if not held:  # that nothing is there shows when it is read
+        yield SegmentRange(directory, part, 1, topic_id)
+    for segment, inside in held:
         index = _index_of(segment)
         start, position, last = inside.start, index.position_of(inside.start), index.position_of(inside.end)
         while last - position > task_bytes * 3 // 2:
             following = index.offset_after(position + task_bytes)
             if following is None or not start < following < inside.end:
                 break
-            yield SegmentRange(directory, inside._replace(start=start, end=following), task_bytes)
+            yield SegmentRange(directory, inside._replace(start=start, end=following), task_bytes, topic_id)
             start, position = following, index.position_of(following)
         rest = inside._replace(start=start)
-        yield SegmentRange(directory, rest, _span(segment, rest))
+        yield SegmentRange(directory, rest, _span(segment, rest), topic_id)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -123,50 +137,39 @@ def scan_segments(
     """The records of the task's ranges."""
     for piece in partition.ranges:
         rows = RowAssembler(piece.range.topic, piece.range.partition, columns)
-        for batch in _batches(options, PartitionReader(piece.directory), piece.range, rows.decoded):
-            if batch.num_rows:
-                yield rows.assemble(batch)
+        try:
+            for batch in _batches(options, piece, rows.decoded):
+                if batch.num_rows:
+                    yield rows.assemble(batch)
+        except FileNotFoundError as error:
+            _lost(options, f"{piece.directory} has gone while it was read.", error)
 
 
-def _batches(
-    options: SourceOptions, reader: PartitionReader, part: OffsetRange, columns: tuple[str, ...]
-) -> Iterator[pa.RecordBatch]:
-    """What the kernel decodes of a range; looks files up anew when they were replaced meanwhile."""
+def _batches(options: SourceOptions, piece: SegmentRange, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """What the kernel decodes of a range."""
     from tidelog.log.segment_arrow import ArrowSegmentReader
 
+    reader, part = PartitionReader(piece.directory), piece.range
+    name = f"{part.topic}-{part.partition}"
+    present = reader.topic_id
+    if None not in (present, piece.topic_id) and present != piece.topic_id:
+        _lost(options, f"{name} was deleted and made anew since the query was planned.")
+        return
     aborted = reader.aborted_transactions(part.start, part.end) if options.read_committed else []
-    position, lookups = part.start, 0
-    while position < part.end and lookups < _LOOKUPS:
-        lookups += 1
-        segment = _segment_for(options, reader, part, position)
-        if segment is None:
-            return
+
+    def read(segment: SegmentReader, offset: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         columns_of = ArrowSegmentReader(segment, columns, last_offset=part.end - 1, aborted=aborted, size=_CHUNK)
-        try:
-            for following, batch in columns_of.batches(_index_of(segment).position_of(position), position):
-                yield batch
-                position, lookups = following, 0
-        except FileNotFoundError:
-            continue
-        if position >= part.end:
-            return
-        later = [other.base_offset for other in reader.segments if other.base_offset > segment.base_offset]
-        if not later:
-            break
-        position = max(position, later[0])
-    if position < part.end and options.fail_on_data_loss:
-        raise DataLossError(f"{part.topic}-{part.partition} ends at offset {position}, not at {part.end}.")
+        return columns_of.batches(_index_of(segment).position_of(offset), offset)
+
+    def skipped(offset: int, start: int) -> None:
+        _lost(options, f"Offset {offset} of {name} is gone: the log starts at {start}.")
+
+    walk = SegmentWalk(lambda: reader.segments, read, start=part.start, end=part.end, skipped=skipped)
+    yield from walk
+    if walk.position < part.end and (end := reader.end_offset) < part.end:
+        _lost(options, f"{name} ends at offset {end}, not at {part.end}.")
 
 
-def _segment_for(
-    options: SourceOptions, reader: PartitionReader, part: OffsetRange, position: int
-) -> SegmentReader | None:
-    """The segment that holds the offset now, or (with failOnDataLoss=false) the first one behind it."""
-    segments = reader.segments
-    holding = [segment for segment in segments if segment.base_offset <= position]
-    if holding:
-        return holding[-1]
+def _lost(options: SourceOptions, what: str, cause: Exception | None = None) -> None:
     if options.fail_on_data_loss:
-        start = segments[0].base_offset if segments else part.end
-        raise DataLossError(f"Offset {position} of {part.topic}-{part.partition} is gone: the log starts at {start}.")
-    return segments[0] if segments and segments[0].base_offset < part.end else None
+        raise DataLossError(what) from cause

@@ -20,6 +20,9 @@ from tidelog.log.segment_reader import SegmentReader
 from tidelog.records.arrow import batches_to_arrow
 from tidelog.spark.offsets import LATEST, Offsets
 
+#: How often in a row segments may be replaced while we look through them.
+_LOOKUPS = 20
+
 
 class SegmentTopics:
     """`boundaries.Topics` over log directories."""
@@ -87,6 +90,14 @@ class SegmentTopics:
         return min(opened.values(), default=end)
 
     def _at_timestamp(self, tp: TopicPartition, timestamp: int) -> int:
+        for _ in range(_LOOKUPS):
+            try:
+                return self._look_for_time(tp, timestamp)
+            except FileNotFoundError:  # replaced meanwhile
+                continue
+        return self._look_for_time(tp, timestamp)
+
+    def _look_for_time(self, tp: TopicPartition, timestamp: int) -> int:
         reader, end = self._reader(tp), self._end(tp)
         segments = reader.segments
         for segment in segments:
@@ -103,8 +114,7 @@ def _first_at(segment: SegmentReader, timestamp: int) -> int | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    start = segment.position_of(segment.offset_before_time(timestamp))
-    for _, run in segment.runs(start):
+    for _, run in segment.runs(segment.offset_before_time(timestamp)):
         if all(header.max_timestamp < timestamp for header in run.headers()):
             continue
         rows = batches_to_arrow(run.buffers(), columns=("offset", "timestamp"), skip_control=True)
