@@ -63,8 +63,10 @@ def test_flushing_can_be_asked_for_by_count_and_by_time(tmp_path: Path) -> None:
 
 
 def flush(manager: LogManager) -> None:
-    """Carry out the one task that is due."""
-    (task,) = manager.flush_due()
+    """Sync the one log that is due."""
+    (log,) = manager.flush_due()
+    task = manager.flush_task(log)
+    assert task is not None
     task.run()
     manager.flushed(task)
 

@@ -20,6 +20,7 @@ from tidelog.broker.purgatory.purgatories import Purgatories
 from tidelog.broker.replication.replica_manager import ReplicaManager
 from tidelog.broker.topic_configs import TopicConfigs
 from tidelog.common.clock import SYSTEM_CLOCK
+from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import seeded_rng
 from tidelog.log.manager import LogManager
 
@@ -27,7 +28,13 @@ NODE = 1
 
 
 class MiniBroker:
-    def __init__(self, path: Path, settings: Mapping[str, str] | None = None, clock: Any = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        path: Path,
+        settings: Mapping[str, str] | None = None,
+        clock: Any = SYSTEM_CLOCK,
+        fs: FileSystem = LOCAL_FS,
+    ) -> None:
         self.node_id = NODE
         self.clock = clock
         self.rng = seeded_rng(7)
@@ -43,7 +50,7 @@ class MiniBroker:
         self.configs = TopicConfigs(self.config)
         self.metadata = MetadataCache()
         self.metrics = Metrics()
-        self.log_manager = LogManager([path], clock=clock, rng=self.rng)
+        self.log_manager = LogManager([path], fs=fs, clock=clock, rng=self.rng)
         self.coordinators = None
         self.host, self.port = "127.0.0.1", 0
 
@@ -59,6 +66,7 @@ class MiniBroker:
     async def stop(self) -> None:
         await self.network.stop()
         self.purgatories.stop()
+        await self.replicas.flusher.stop()
         self.replicas.shutdown()
         self.log_manager.shutdown()
 

@@ -10,6 +10,7 @@ from typing import Any
 import uvloop
 
 from support.mini_broker import MiniBroker
+from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import decode_response, encode_request
 from tidelog.protocol.message import Message
@@ -165,8 +166,8 @@ def run(coroutine: Any) -> Any:
 
 
 @asynccontextmanager
-async def serving(path: Path, settings: dict[str, str] | None = None, *, hot: bool = True):
-    async with MiniBroker(path, settings, FixedClock()) as broker:
+async def serving(path: Path, settings: dict[str, str] | None = None, *, hot: bool = True, fs: FileSystem = LOCAL_FS):
+    async with MiniBroker(path, settings, FixedClock(), fs) as broker:
         broker.network.sink.hot = hot
         yield broker
 

@@ -15,11 +15,12 @@ from tidelog.broker import config as keys
 from tidelog.common.config import Key
 from tidelog.common.errors import KafkaError
 from tidelog.log.cleaner.errors import CleaningAborted
-from tidelog.log.tasks import CheckpointTask, FlushTask
+from tidelog.log.tasks import CheckpointTask
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
     from tidelog.log.cleaner.rewriter import Rewriter
+    from tidelog.log.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 
@@ -98,18 +99,14 @@ class Background:
 
     async def _flush(self) -> None:
         """Sync what is due by `flush.ms` and `flush.messages`, and whatever was rolled: recovery need not read it."""
-        manager = self._broker.log_manager
-        tasks = manager.flush_due()
-        busy = {task.log for task in tasks}
-        for log in list(manager.logs.values()):
-            if log.recovery_point < log.active_segment.base_offset and log not in busy:
-                job = log.flush_job(log.active_segment.base_offset)
-                if job is not None:
-                    tasks.append(FlushTask(log, job))
-        loop = asyncio.get_running_loop()
-        for task in tasks:
-            await loop.run_in_executor(None, task.run)
-            manager.flushed(task)
+        manager, flusher = self._broker.log_manager, self._broker.replicas.flusher
+        wanted: dict[PartitionLog, int | None] = dict.fromkeys(manager.flush_due())
+        for log in manager.all_logs():
+            if log not in wanted and log.recovery_point < log.active_segment.base_offset:
+                wanted[log] = log.active_segment.base_offset
+        for log, up_to in wanted.items():
+            if not log.deleted and manager.dir_of(log).online:
+                await flusher.flush(log, up_to)
 
     async def _expire_producers(self) -> None:
         now = self._broker.clock.time_ms()

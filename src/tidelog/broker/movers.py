@@ -123,7 +123,9 @@ class ReplicaMovers:
             return await self._sync(move)
         data = await asyncio.get_running_loop().run_in_executor(None, _read, found.slice)
         self._check(move)
-        copy.append_as_follower(data)
+        info = copy.append_as_follower(data)
+        if info.flush_required:
+            await self._broker.replicas.flusher.durable(copy, info.last_offset + 1)
         return len(data)
 
     async def _sync(self, move: _Move) -> int | None:

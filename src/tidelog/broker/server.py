@@ -173,6 +173,7 @@ class Broker:
         if hasattr(self, "purgatories"):
             self.purgatories.stop()
         if hasattr(self, "replicas"):
+            await self.replicas.flusher.stop()
             self.replicas.shutdown()
         if hasattr(self, "log_manager"):
             self.log_manager.shutdown()

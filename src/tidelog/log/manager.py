@@ -5,7 +5,7 @@ checkpoints (`LogDir`); one that fails (`OSError` on a write, a failed fsync) go
 partitions in it, and the others serve on: whoever registered by `on_dir_failure` hears which partitions are gone.
 
 Everything here runs on the thread that owns the logs. What may block for long is handed out as tasks for any thread
-(`flush_due`, `checkpoint_tasks`, the cleaner's jobs); loading and closing use threads of their own (`log/loading.py`).
+(`flush_task`, `checkpoint_tasks`, the cleaner's jobs); loading and closing use threads of their own (`log/loading.py`).
 
 What recurs is the caller's to call: `checkpoint` (every 60 s, and high watermarks every 5 s), `flush_due`,
 `run_retention` (every 5 min), and the scheduler that was given removes deleted files.
@@ -400,19 +400,22 @@ class LogManager:
     def _logs_in(self, directory: LogDir) -> dict[TopicPartition, PartitionLog]:
         return {log.topic_partition: log for log in self.all_logs() if log.dir.parent == directory.path}
 
-    def flush_due(self) -> list[FlushTask]:
-        """Tasks for the logs whose `flush.messages` or `flush.ms` has come: run each on any thread, then `flushed`."""
+    def flush_due(self) -> list[PartitionLog]:
+        """The logs whose `flush.messages` or `flush.ms` has come."""
         now = self.clock.time_ms()
-        due = [log for log in self.all_logs() if _flush_is_due(log, now)]
-        jobs = [(log, log.flush_job()) for log in due]
-        return [FlushTask(log, job) for log, job in jobs if job is not None]
+        return [log for log in self.all_logs() if _flush_is_due(log, now)]
+
+    def flush_task(self, log: PartitionLog, up_to: int | None = None) -> FlushTask | None:
+        """What makes a log durable up to an offset: run it on any thread, then hand it to `flushed`. None: nothing."""
+        job = log.flush_job(up_to)
+        return None if job is None else FlushTask(log, job)
 
     def flushed(self, task: FlushTask) -> None:
         """A task has run: advance the recovery point, or take the directory offline. A failed fsync is not retried."""
-        if task.error is not None:
-            self.fail_dir(self.dir_of(task.log), task.error)
-        else:
+        if task.error is None:
             task.log.flush_done(task.job)
+        elif not (task.log.deleted and isinstance(task.error, FileNotFoundError)):  # no wonder: it was deleted
+            self.fail_dir(self.dir_of(task.log), task.error)
 
     def run_retention(self) -> int:
         """Delete old segments of every log that the cleaner does not hold; return how many."""

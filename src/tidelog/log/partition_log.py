@@ -82,6 +82,8 @@ class PartitionLog(LocalLog):
         self.verifications = Verifications()
         self.high_watermark = loaded.log_start_offset
         self._first_unstable = producers.first_unstable_offset
+        #: Where the log ended when it was opened, or was cut since: what a start finds has counted as written before.
+        self._found_end = loaded.next_offset
         #: Since when there are records that are not synced; None: there are none.
         self.unflushed_since_ms: int | None = None
         self._unlink_later(loaded.dropped)
@@ -214,6 +216,13 @@ class PartitionLog(LocalLog):
     def _flush_required(self) -> bool:
         """Whether so much is unsynced that `flush.messages` lets no more count as written before it is."""
         return self.log_end_offset - self.recovery_point >= self.config.flush_messages
+
+    @property
+    def written_end_offset(self) -> int:
+        """Everything before it counts as written: the log's end; with `flush.messages` what is synced, or was found."""
+        if not self._flush_required:
+            return self.log_end_offset
+        return max(self.recovery_point, min(self._found_end, self.log_end_offset))
 
     def append_as_follower(self, records: BatchRun | Buffer) -> AppendInfo:
         """Write batches that carry their offsets and epochs, as the leader sent them (checksums checked)."""
@@ -494,6 +503,7 @@ class PartitionLog(LocalLog):
         self._cut_files(offset)
         self.leader_epochs.truncate_from_end(offset)
         self.log_start_offset = min(offset, self.log_start_offset)
+        self._found_end = min(self._found_end, offset)
         self._settle_truncation()
 
     def truncate_fully_and_start_at(self, offset: int, log_start: int | None = None) -> None:

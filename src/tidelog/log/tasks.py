@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class FlushTask:
-    """Made by `LogManager.flush_due` on the owner's thread; `run` it anywhere, then hand it to `flushed`."""
+    """Made of a `flush_job` on the owner's thread; `run` it anywhere, then hand it to `LogManager.flushed`."""
 
     __slots__ = ("error", "job", "log")
 

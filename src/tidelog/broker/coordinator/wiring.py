@@ -10,7 +10,7 @@ from tidelog.broker.coordinator.metadata import TopicView
 from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_EPOCH, TopicPartition
-from tidelog.log.append import AppendOrigin
+from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import MAGIC_V2
 
@@ -50,17 +50,28 @@ class ReplicaWriter:
             done(error.code)
             return
         with self._broker.purgatories.completions.later():  # a shard is at work: it can take no other request now
+            code: ErrorCode | None = None
+        if not info.flush_required:
             replicas.on_moved(partition)
-        required = info.last_offset + 1
-        code = partition.committed(required)
+            code = partition.committed(info.last_offset + 1)
         if code is None:
-            self._wait(partition, required, done)
+            self._wait(partition, info, done)
         else:
             done(code)
 
-    def _wait(self, partition: Partition, required: int, done: Done) -> None:
+    def _wait(self, partition: Partition, info: AppendInfo, done: Done) -> None:
+        """For `flush.messages`, and then for the other replicas."""
+        replicas = self._broker.replicas
+
         async def wait() -> None:
-            codes = await self._broker.replicas.commit_codes({partition.tp: (partition, required)}, self._timeout_ms)
+            try:
+                if info.flush_required:
+                    await replicas.written(partition, info)
+                required = {partition.tp: (partition, info.last_offset + 1)}
+                codes = await replicas.commit_codes(required, self._timeout_ms)
+            except KafkaError as error:
+                done(error.code)
+                return
             done(codes.get(partition.tp, ErrorCode.UNKNOWN_SERVER_ERROR))
 
         task = asyncio.get_running_loop().create_task(wait())

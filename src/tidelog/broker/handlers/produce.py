@@ -132,9 +132,7 @@ async def _append(
     guard = await _verify(ctx, request, tp, partition, validated.run)
     validated = await _fit(ctx, partition, records, validated)
     info = partition.append_checked(validated.run, verification=guard)
-    if info.flush_required:
-        await _sync(ctx, partition)
-    ctx.broker.replicas.on_moved(partition)
+    await ctx.broker.replicas.written(partition, info)
     waiting[tp] = (partition, info.last_offset + 1)
     return PartitionResponse(
         index=tp.partition,
@@ -248,14 +246,6 @@ async def _verify(
         # A marker came meanwhile and took the guard with it: of the transaction before, for whose end the coordinator
         # has let this one wait. Only an answer that no marker follows tells that the transaction is open: ask again.
     return guard
-
-
-async def _sync(ctx: RequestContext, partition: Partition) -> None:
-    """flush.messages: what was appended counts as written when it is synced."""
-    job = partition.log.flush_job()
-    if job is not None:
-        await ctx.broker.network.workers.run(job.run)
-        partition.log.flush_done(job)
 
 
 def _failure(ctx: RequestContext, tp: TopicPartition, error: KafkaError) -> PartitionResponse:

@@ -242,6 +242,8 @@ class Partition:
         except StorageError as error:
             self.on_disk_failure(self, error)
             raise
+        if info.flush_required:
+            return info  # it does not count as written, and is shown to nobody, before it is synced
         if self._alone and self.pending_isr is None:
             self.log.advance_high_watermark(self.log.log_end_offset)
         else:
@@ -257,7 +259,7 @@ class Partition:
     def advance_high_watermark(self) -> bool:
         """Move the high watermark to where the in-sync replicas agree; whether it moved."""
         isr = self.isr if self.pending_isr is None else tuple({*self.isr, *self.pending_isr})
-        target = high_watermark(self.log.log_end_offset, isr, self.followers)
+        target = high_watermark(self.log.written_end_offset, isr, self.followers)
         return target > self.log.high_watermark and self.log.advance_high_watermark(target)
 
     def on_follower_fetch(self, node: int, offset: int, log_start_offset: int, now: float) -> bool:

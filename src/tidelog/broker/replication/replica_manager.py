@@ -20,6 +20,7 @@ from tidelog.broker import config as keys
 from tidelog.broker.controller.images import PartitionState
 from tidelog.broker.purgatory.timing_wheel import TimerEntry
 from tidelog.broker.replication.fetch_sessions import FetchSessionCache
+from tidelog.broker.replication.flusher import Flusher
 from tidelog.broker.replication.isr_changes import IsrChanges
 from tidelog.broker.replication.waiting import DelayedProduce
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
@@ -60,6 +61,7 @@ class ReplicaManager:
         self._changes: list[Callable[[], None]] = []
         self._isr_changes = IsrChanges(lambda: broker.controller.alter_isr, self._on_isr_changed)
         self._next_look: TimerEntry | None = None
+        self.flusher = Flusher(broker.log_manager)
         broker.log_manager.on_dir_failure(self._on_dir_failure)
         broker.config.on_change(self._on_config)
 
@@ -344,10 +346,18 @@ class ReplicaManager:
         if acks == -1:
             partition.require_min_isr()
         info = partition.append_checked(partition.prepare(bytearray(batches), origin=origin).run, origin)
-        self.on_moved(partition)
+        await self.written(partition, info)
         if acks == -1:
             await self.committed({tp: (partition, info.last_offset + 1)}, timeout_ms)
         return info
+
+    async def written(self, partition: Partition, info: AppendInfo) -> None:
+        """Until an append counts as written (`flush.messages`), and tell who waits for it. Raises KafkaError."""
+        if info.flush_required:
+            await self.flusher.durable(partition.log, info.last_offset + 1)
+            if partition.is_leader:
+                partition.advance_high_watermark()
+        self.on_moved(partition)
 
     async def committed(self, required: dict[TopicPartition, tuple[Partition, int]], timeout_ms: int) -> None:
         """Wait until everything before these offsets is committed; KafkaError of the first that cannot be."""

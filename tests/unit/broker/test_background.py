@@ -1,0 +1,148 @@
+"""The loops of a running broker: retention, flushing, checkpoints, expiry, cleaning, each at its own interval."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+from tidelog.common.types import TopicPartition
+from tidelog.log.checkpoint import read_offsets
+from tidelog.log.partition_log import PartitionLog
+from tidelog.testing import Broker
+
+QUICK = "50"
+CONFIG = {
+    "log.initial.task.delay.ms": "0",
+    "log.retention.check.interval.ms": QUICK,
+    "log.flush.scheduler.interval.ms": QUICK,
+    "log.flush.interval.ms": "3600000",
+    "log.flush.offset.checkpoint.interval.ms": QUICK,
+    "replica.high.watermark.checkpoint.interval.ms": QUICK,
+    "producer.id.expiration.check.interval.ms": QUICK,
+    "log.cleaner.backoff.ms": QUICK,
+    "log.cleaner.dedupe.buffer.size": "1048576",
+}
+SMALL = {"internal.segment.bytes": "1000", "file.delete.delay.ms": "0"}
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    with Broker(tmp_path, config=CONFIG) as broker:
+        yield broker
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+
+
+def log_of(broker: Broker, topic: str) -> PartitionLog:
+    log = broker.server.log_manager.get(TopicPartition(topic, 0))
+    assert log is not None
+    return log
+
+
+def produce(broker: Broker, topic: str, records: int, **settings: object) -> None:
+    producer = Producer({"bootstrap.servers": broker.address, "linger.ms": 0, **settings})
+    for number in range(records):
+        producer.produce(topic, b"x" * 300, key=b"%d" % (number % 2), partition=0)
+        producer.flush(30)
+
+
+def alter(broker: Broker, kind: ResourceType, name: str, **values: str) -> None:
+    entries = [
+        ConfigEntry(key.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
+        for key, value in values.items()
+    ]
+    resource = ConfigResource(kind, name, incremental_configs=entries)
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    for future in admin.incremental_alter_configs([resource]).values():
+        future.result(30)
+
+
+def test_retention_deletes_what_a_changed_topic_lets_go(broker: Broker) -> None:
+    broker.create_topic("t", config=SMALL)
+    produce(broker, "t", 12)
+    log = log_of(broker, "t")
+    assert len(log.segments) > 2
+    alter(broker, ResourceType.TOPIC, "t", retention_bytes="1500")
+    until(lambda: log.size <= 2500)
+    assert log.log_start_offset > 0
+    gone = log.log_start_offset
+    alter(broker, ResourceType.TOPIC, "t", retention_bytes="-1", retention_ms="1")
+    until(lambda: log.log_start_offset == log.log_end_offset == 12)
+    assert log.log_start_offset > gone
+    until(lambda: not list(log.dir.glob("*.deleted")))
+
+
+def test_flushing_by_time_follows_a_change_of_its_interval(broker: Broker) -> None:
+    broker.create_topic("t")
+    produce(broker, "t", 1)
+    log = log_of(broker, "t")
+    rounds = broker.server.metrics.background_seconds
+    seen = rounds.get("flush", 0.0)
+    until(lambda: rounds.get("flush", 0.0) > seen)
+    assert log.recovery_point == 0, "it is not time yet"
+    alter(broker, ResourceType.BROKER, str(broker.server.node_id), log_flush_interval_ms="1")
+    until(lambda: log.recovery_point == 1)
+    alter(broker, ResourceType.BROKER, str(broker.server.node_id), log_flush_interval_ms="3600000")
+    produce(broker, "t", 1)
+    seen = rounds["flush"]
+    until(lambda: rounds["flush"] > seen)
+    assert log.recovery_point == 1
+
+
+def test_a_segment_that_has_ended_is_flushed(broker: Broker) -> None:
+    broker.create_topic("t", config=SMALL)
+    produce(broker, "t", 8)
+    log = log_of(broker, "t")
+    until(lambda: log.recovery_point == log.active_segment.base_offset > 0)
+
+
+def test_checkpoints_are_written(broker: Broker) -> None:
+    broker.create_topic("t", config=SMALL)
+    produce(broker, "t", 8)
+    log, tp = log_of(broker, "t"), TopicPartition("t", 0)
+
+    def written(name: str) -> int:
+        return read_offsets(broker.server.fs, broker.data_dir / name).get(tp, -1)
+
+    until(lambda: written("replication-offset-checkpoint") == 8)
+    until(lambda: written("recovery-point-offset-checkpoint") == log.active_segment.base_offset)
+
+
+def test_producers_expire(tmp_path: Path) -> None:
+    with Broker(tmp_path, config={**CONFIG, "producer.id.expiration.ms": "1"}) as broker:
+        broker.create_topic("t")
+        produce(broker, "t", 1, **{"enable.idempotence": True})
+        until(lambda: not log_of(broker, "t").producers.entries)
+
+
+def test_compacted_topics_are_cleaned(broker: Broker) -> None:
+    config = {**SMALL, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
+    broker.create_topic("t", config=config)
+    produce(broker, "t", 12)
+    log = log_of(broker, "t")
+    until(lambda: log.size < 12 * 300)
+    assert (log.log_start_offset, log.log_end_offset) == (0, 12)
+
+
+def test_the_interval_of_deletion_is_fixed_at_the_start_as_in_kafka(tmp_path: Path) -> None:
+    rare = {**CONFIG, "log.retention.check.interval.ms": "3600000", "log.initial.task.delay.ms": "3600000"}
+    with Broker(tmp_path, config=rare) as broker:
+        broker.create_topic("t", config={**SMALL, "retention.ms": "1"})
+        produce(broker, "t", 8)
+        with pytest.raises(Exception, match="Cannot update these configs dynamically"):
+            alter(broker, ResourceType.BROKER, str(broker.server.node_id), log_retention_check_interval_ms=QUICK)
+        log = log_of(broker, "t")
+        until(lambda: log.recovery_point > 0)  # other loops have come round meanwhile
+        assert log.log_start_offset == 0
+    with Broker(tmp_path, config=CONFIG) as broker:
+        until(lambda: log_of(broker, "t").log_start_offset == 8)
