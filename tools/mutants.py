@@ -361,6 +361,27 @@ MUTANTS = [
         "for name in ():",
         "unit/client/test_config.py",
     ),
+    Mutant(
+        "large-record-drops-the-shard",
+        "broker/coordinator/shard.py",
+        "if result.undo is None:  # memory is ahead of the log",
+        "if True:",
+        "unit/broker/coordinator",
+    ),
+    Mutant(
+        "large-record-half-undone",
+        "broker/coordinator/group/state.py",
+        "            self._restore()\n",
+        "            pass\n",
+        "unit/broker/coordinator",
+    ),
+    Mutant(
+        "returning-static-member-unanswered",
+        "broker/coordinator/group/classic_join.py",
+        "response, replay=False, undo=refused)",
+        "replay=False, undo=refused, on_commit=lambda: reply(response))",
+        "unit/broker/coordinator",
+    ),
 ]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tidelog.broker.coordinator.records import CoordinatorRecord
+from tidelog.common.errors import KafkaError
 from tidelog.common.named_tuple import NamedTuple
 
 
@@ -42,6 +43,8 @@ class Result:
 
     A KafkaError as `response` is an error that is true once the records are committed (fencing writes, then refuses).
     `replay=False`: the machine has applied the change itself (classic groups, whose membership is soft state).
+    `undo` comes with that: no batch may hold the records, nothing was written, so make it untrue (of this group alone)
+    and tell who waits; it gets the error. Without it the whole shard has to be loaded anew.
     `on_commit` runs once the records are committed; it may return a further result (a rebalance that it triggers).
     `divisible`: the records need not be written all or nothing; they may be too many for one batch.
     `producer`: (producer id, epoch) when the records belong to a transaction.
@@ -50,6 +53,7 @@ class Result:
     records: Sequence[CoordinatorRecord] = ()
     response: Any = NO_RESPONSE
     replay: bool = True
+    undo: Callable[[KafkaError], Result | None] | None = None
     on_commit: Callable[[], Result | None] | None = None
     producer: tuple[int, int] | None = None
     divisible: bool = False

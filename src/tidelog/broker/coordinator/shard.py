@@ -19,7 +19,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from tidelog.broker.coordinator.records import CoordinatorRecord, RecordCodec
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
@@ -248,7 +248,15 @@ class Shard:
         if result is None:
             return
         if result.records:
-            self._enqueue(result)
+            try:
+                self._enqueue(result)
+            except KafkaError as error:
+                if result.undo is None:
+                    raise
+                self._apply(result.undo(error), None)
+                if result.response is NO_RESPONSE:
+                    return  # who waits has been told
+                raise
         if result.on_commit is None and (done is None or result.response is NO_RESPONSE):
             return
 
@@ -270,14 +278,22 @@ class Shard:
         encoded = [self.codec.encode(record) for record in result.records]
         size = sum(len(key) + len(value or b"") + RECORD_OVERHEAD for key, value in encoded)
         if not self._reserve(size):
-            if not result.replay:  # the machine has applied them already: memory is ahead of the log
-                self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{size} bytes of coordinator records")
+            self._refuse(result, size)
         if result.producer is not None:
             self._append_now(self._build(encoded, result.producer), lambda: self._replay(result))
             return
         self._gather(encoded, size)
         self._replay(result)
+
+    def _refuse(self, result: Result, size: int) -> NoReturn:
+        """No batch may hold these records: nothing is written, and nothing of them may be true."""
+        text = f"{size} bytes of coordinator records are more than a batch of {self.tp} may hold"
+        if result.replay:
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, text)
+        logger.warning("%s", text)
+        if result.undo is None:  # memory is ahead of the log
+            self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
 
     def _reserve(self, size: int) -> bool:
         """Make room in the batch of this tick, by an append of what is there; False if no batch may be so large."""
@@ -399,7 +415,14 @@ class Shard:
             self._scheduler.call_soon(self._release)
             return
         while self._parked and self._parked[0].sequence <= self._committed:
-            self._parked.popleft().done(None)
+            self._answer(self._parked.popleft(), None)
+
+    def _answer(self, parked: _Parked, error: KafkaError | None) -> None:
+        """One answer, or step, that fails must not keep the others from theirs."""
+        try:
+            parked.done(error)
+        except Exception:
+            logger.exception("%s: what waited for an append failed", self.tp)
 
     def _fail(self, error: ErrorCode) -> None:
         """Memory and log disagree: drop the shard; the runtime loads a new one."""
@@ -415,6 +438,6 @@ class Shard:
         self.timers.cancel_all()
         self._batch.clear()
         while self._parked:
-            self._parked.popleft().done(KafkaError(error))
+            self._answer(self._parked.popleft(), KafkaError(error))
         if active:
             self.machine.on_unloaded()

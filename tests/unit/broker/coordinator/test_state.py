@@ -6,11 +6,9 @@ from support.coordinator import GroupHarness
 from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.classic_group import ClassicGroup
 from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
-from tidelog.broker.coordinator.group.state import GroupState
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Caller
 from tidelog.protocol import messages as m
-from tidelog.testing.clock import ManualClock
 
 
 def commit(group: str = "g") -> CoordinatorRecord:
@@ -21,7 +19,7 @@ def commit(group: str = "g") -> CoordinatorRecord:
 
 
 def test_commits_keyed_as_before_0_9_count() -> None:
-    state = GroupState(ManualClock())
+    state = GroupHarness().machine().state
     key = m.LegacyOffsetCommitKey(group="g", topic="a", partition=3)
     state.replay(CoordinatorRecord(key, m.LegacyOffsetCommitValue(offset=9, metadata="m", commit_timestamp=7)))
     found = state.offsets.get("g", ("a", 3))
@@ -33,7 +31,7 @@ def test_commits_keyed_as_before_0_9_count() -> None:
 
 def test_offsets_of_a_group_that_changed_its_kind_are_not_orphaned() -> None:
     """Without a group of any kind nobody would look whether they have expired."""
-    state = GroupState(ManualClock())
+    state = GroupHarness().machine().state
     state.replay(commit())
     assert isinstance(state.groups["g"], ClassicGroup)
     key = m.ConsumerGroupMetadataKey(group_id="g")
@@ -45,7 +43,7 @@ def test_offsets_of_a_group_that_changed_its_kind_are_not_orphaned() -> None:
 
 
 def test_the_topics_that_kafka_4_0_recorded_are_read_over() -> None:
-    state = GroupState(ManualClock())
+    state = GroupHarness().machine().state
     key = m.ConsumerGroupPartitionMetadataKey(group_id="g")
     state.replay(CoordinatorRecord(key, m.ConsumerGroupPartitionMetadataValue()))
     state.replay(CoordinatorRecord(key))

@@ -45,7 +45,7 @@ class ClassicBridge(ConsumerHandler):
                 member_id=member_id, error_code=ErrorCode.MEMBER_ID_REQUIRED, generation_id=NO_GENERATION
             )
             return Result(response=response)
-        emitter = Emitter(self._state)
+        emitter = Emitter(self._state, group.group_id)
         return emitter.guard(lambda: self._rejoin(group, member_id, request, caller, subscription, emitter))
 
     def _rejoin(
@@ -179,7 +179,7 @@ class ClassicBridge(ConsumerHandler):
                     member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=error
                 )
             )
-        emitter = Emitter(self._state)
+        emitter = Emitter(self._state, group.group_id)
         more = self._sessions.fence(group, gone.values(), emitter) if gone else None
         result = emitter.result(LeaveGroupResponse(members=answers))
         if more is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from tidelog.broker.coordinator.group.classic_group import NO_GENERATION, ClassicGroup, member_protocols
 from tidelog.broker.coordinator.group.classic_member import ClassicMember
 from tidelog.broker.coordinator.group.classic_rebalance import ClassicRebalance
@@ -99,6 +101,7 @@ class ClassicJoin:
         instance_id = request.group_instance_id
         assert instance_id is not None
         old_id, old_leader = group.static[instance_id], group.leader
+        before = copy(group.members[old_id])
         member = group.replace_static(instance_id, member_id)
         self._rebalance.timers.cancel(("heartbeat", group.group_id, old_id))
         self._refresh(group, member, request, caller)
@@ -114,10 +117,16 @@ class ClassicJoin:
             response.leader = old_leader or ""
             response.members = []
 
-        def committed() -> None:
-            reply(response)
+        def refused(_: KafkaError) -> None:
+            self._rebalance.timers.cancel(("heartbeat", group.group_id, member_id))
+            group.replace_static(instance_id, old_id)
+            group.update(member, before.protocols)
+            member.client_id, member.client_host = before.client_id, before.client_host
+            member.rebalance_timeout_ms = before.rebalance_timeout_ms
+            member.session_timeout_ms = before.session_timeout_ms
+            self._rebalance.keep_alive(group, member)
 
-        return Result([group.record(group.current_assignments())], replay=False, on_commit=committed)
+        return Result([group.record(group.current_assignments())], response, replay=False, undo=refused)
 
     # -- with a member id ------------------------------------------------------------------------------------------
 

@@ -246,6 +246,15 @@ class ClassicRebalance:
             )
             group.answer_sync(member, SyncGroupResponse(error_code=error))
 
+    def revive(self, group: ClassicGroup) -> None:
+        """A group that was dropped is back, in the state that it was in: start its timers anew."""
+        for member in group.members.values():
+            self.keep_alive(group, member)
+        if group.is_in(ClassicState.PREPARING_REBALANCE):
+            self._schedule_join(group, group.rebalance_timeout_ms)
+        elif group.is_in(ClassicState.COMPLETING_REBALANCE):
+            self._schedule_sync(group)
+
     def resume(self, group: ClassicGroup) -> Result | None:
         """After a load: sessions start anew; a group beyond the size limit rebalances."""
         for member in list(group.members.values()):

@@ -56,7 +56,11 @@ class ClassicSync:
             if group.is_in(ClassicState.COMPLETING_REBALANCE) and group.generation == generation:
                 self._rebalance.set_assignments(group, assignments)
 
-        return Result([group.record(assignments)], replay=False, on_commit=committed)
+        def refused(error: KafkaError) -> Result | None:
+            self._rebalance.fail_assignments(group, error.code)
+            return self._rebalance.prepare_or_complete(group, f"the assignment cannot be written: {error.message}")
+
+        return Result([group.record(assignments)], replay=False, on_commit=committed, undo=refused)
 
     def _check_sync(self, group: ClassicGroup, request: SyncGroupRequest) -> None:
         if group.is_in(ClassicState.DEAD):

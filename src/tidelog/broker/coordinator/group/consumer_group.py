@@ -66,6 +66,20 @@ class ConsumerGroup:
         #: Soft: the metadata version at which the hash was computed last; any other value calls for a new look.
         self.checked_version = -1
 
+    def copy(self) -> ConsumerGroup:
+        """The group as it is now; members and assignments are never changed in place."""
+        other = ConsumerGroup(self.group_id)
+        other.epoch, other.metadata_hash = self.epoch, self.metadata_hash
+        other.target_epoch, other.target_computed_ms = self.target_epoch, self.target_computed_ms
+        other.target, other.members, other.static = dict(self.target), dict(self.members), dict(self.static)
+        other.regexes = dict(self.regexes)
+        other.checked_version = self.checked_version
+        return other
+
+    def count_owners(self) -> None:
+        """Owners follow from the members; a copy, which is rarely used, finds them only then."""
+        self.owners = {owner: member.member_id for member in self.members.values() for owner in _owned(member)}
+
     # -- state -----------------------------------------------------------------------------------------------------
 
     @property

@@ -36,7 +36,7 @@ class ConsumerHeartbeat(ConsumerHandler):
         self._check(request, caller.api_version)
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return self._leave(request)
-        emitter = Emitter(self._state)
+        emitter = Emitter(self._state, request.group_id)
         return emitter.guard(lambda: self._stay(request, caller, emitter))
 
     def _stay(self, request: ConsumerGroupHeartbeatRequest, caller: Caller, emitter: Emitter) -> Result:
@@ -153,7 +153,7 @@ class ConsumerHeartbeat(ConsumerHandler):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {request.instance_id} is unknown.")
         if member.member_id != request.member_id:
             raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
-        emitter = Emitter(self._state)
+        emitter = Emitter(self._state, request.group_id)
         response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
         if request.member_epoch == STATIC_LEAVE_EPOCH:
             # It will be back: its partitions wait for it as long as its session lasts.

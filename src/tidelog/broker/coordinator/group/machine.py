@@ -59,7 +59,7 @@ EPOCH_COMMIT_VERSION = 9
 
 class GroupMachine:
     def __init__(self, *, timers: Timers, clock: Clock, rng: Rng, view: MetadataView, config: GroupConfig) -> None:
-        self.state = GroupState(clock)
+        self.state = GroupState(clock, self)
         self._clock = clock
         self._config = config
         self._timers = timers
@@ -94,12 +94,26 @@ class GroupMachine:
                 records += result.records if result else ()
             else:
                 self._sessions.resume(group)
-        return Result(records, replay=False)
+        return Result(records, replay=False, divisible=True)
 
     def on_unloaded(self) -> None:
         for group in self.state.groups.values():
             if isinstance(group, ClassicGroup):
                 self._rebalance.unload(group)
+
+    def dismiss(self, group: ClassicGroup | ConsumerGroup) -> None:
+        if isinstance(group, ClassicGroup):
+            self._rebalance.drop(group)
+            self._rebalance.unload(group, ErrorCode.UNKNOWN_SERVER_ERROR)
+        else:
+            for member_id in group.members:
+                self._sessions.cancel(group.group_id, member_id)
+
+    def revive(self, group: ClassicGroup | ConsumerGroup) -> None:
+        if isinstance(group, ClassicGroup):
+            self._rebalance.revive(group)
+        else:
+            self._sessions.resume(group)
 
     # -- classic protocol ------------------------------------------------------------------------------------------
 
@@ -123,7 +137,7 @@ class GroupMachine:
         """A classic member joins what was a consumer group: without members, the group just changes its kind."""
         if request.member_id:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        emitter = Emitter(self.state)
+        emitter = Emitter(self.state, group.group_id)
         emitter.emit_all(group.tombstones())
 
         def join() -> Result:

@@ -105,7 +105,7 @@ class ConsumerSessions:
         if not isinstance(group, ConsumerGroup) or member_id not in group.members:
             return None
         logger.info("group %s: member %s is fenced: %s", group_id, member_id, reason)
-        emitter = Emitter(self._state)
+        emitter = Emitter(self._state, group_id)
         follow_up = self.fence(group, [group.members[member_id]], emitter)
         result = emitter.result()
         if follow_up is not None:

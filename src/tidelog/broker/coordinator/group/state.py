@@ -9,7 +9,7 @@ One exception, Kafka's own: the membership of a classic group is soft, and lives
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from tidelog.broker.coordinator.group._committed import Committed
 from tidelog.broker.coordinator.group.classic_group import ClassicGroup
@@ -26,9 +26,20 @@ from tidelog.protocol.messages import OffsetCommitKey, OffsetCommitValue
 Group = ClassicGroup | ConsumerGroup
 
 
+class Timekeeper(Protocol):
+    """Who has the timers of groups, and the answers that their members wait for."""
+
+    def dismiss(self, group: Group) -> None:
+        """The group is no more: its members wait for nothing."""
+
+    def revive(self, group: Group) -> None:
+        """The group is back: all sessions start anew."""
+
+
 class GroupState:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, timekeeper: Timekeeper) -> None:
         self.groups: dict[str, Group] = {}
+        self.timekeeper = timekeeper
         self.offsets = OffsetStore()
         self._clock = clock
         self._replayers: dict[str, Callable[[Any, Any], None]] = {
@@ -66,6 +77,31 @@ class GroupState:
             group.transition(ClassicState.DEAD, self._clock.time_ms())
         if self.offsets.knows(group_id):
             self.groups[group_id] = ClassicGroup(group_id, self._clock.time_ms())
+
+    def remember(self, group_id: str, group: Group | None) -> Callable[[], None]:
+        """A way back: what makes the group again what it is now."""
+        kept: Group | None = group
+        state = None
+        if isinstance(group, ConsumerGroup):
+            kept = group.copy()
+        elif isinstance(group, ClassicGroup):
+            state = group.state, group.previous_state, group.state_since_ms
+
+        def restore() -> None:
+            now = self.groups.pop(group_id, None)
+            if now is not None and now is not group:
+                self.timekeeper.dismiss(now)
+            if isinstance(kept, ConsumerGroup):
+                kept.count_owners()
+            elif kept is not None and state is not None:
+                kept.state, kept.previous_state, kept.state_since_ms = state
+            if kept is not None:
+                self.groups[group_id] = kept
+                self.timekeeper.revive(kept)
+            elif self.offsets.knows(group_id):
+                self._house(group_id)
+
+        return restore
 
     # -- replay ----------------------------------------------------------------------------------------------------
 
@@ -190,13 +226,21 @@ def _modern_commit(key: Any, value: Any) -> CoordinatorRecord:
 
 
 class Emitter:
-    """Collects the records of one handler, each replayed at once."""
+    """Collects the records of one handler for one group, each replayed at once.
 
-    def __init__(self, state: GroupState) -> None:
+    If they cannot be written, the group becomes again what it was when the emitter was made.
+    """
+
+    def __init__(self, state: GroupState, group_id: str) -> None:
         self._state = state
+        self._group_id = group_id
+        self._before = state.groups.get(group_id)
+        self._restore: Callable[[], None] | None = None
         self.records: list[CoordinatorRecord] = []
 
     def emit(self, record: CoordinatorRecord) -> None:
+        if self._restore is None:
+            self._restore = self._state.remember(self._group_id, self._before)
         self._state.replay(record)
         self.records.append(record)
 
@@ -205,7 +249,11 @@ class Emitter:
             self.emit(record)
 
     def result(self, response: Any = NO_RESPONSE) -> Result:
-        return Result(self.records, response, replay=False)
+        return Result(self.records, response, replay=False, undo=self._undo)
+
+    def _undo(self, error: KafkaError) -> None:
+        if self._restore is not None:
+            self._restore()
 
     def guard(self, step: Callable[[], Result]) -> Result:
         """Run a handler. If it refuses after it has emitted records, they are true all the same and must be written."""
