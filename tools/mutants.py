@@ -382,6 +382,13 @@ MUTANTS = [
         "replay=False, undo=refused, on_commit=lambda: reply(response))",
         "unit/broker/coordinator",
     ),
+    Mutant(
+        "group-configs-by-escaped-names",
+        "broker/server.py",
+        "{paths.unsanitize(part): values for part, values in groups.items()}",
+        "groups",
+        "unit/broker/coordinator/test_group_overrides.py",
+    ),
 ]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from tidelog.broker.replication.replica_manager import ReplicaManager
 
 T = TypeVar("T")
-EntityConfigCallback = Callable[[str, str, Mapping[str, str]], None]
 logger = logging.getLogger(__name__)
 
 
@@ -93,7 +92,7 @@ class Broker:
         self._http: HttpServer | None = None
         self._coordinators: Coordinators | None = None
         self._handler_state: dict[type, Any] = {}
-        self._entity_config_callbacks: list[EntityConfigCallback] = []
+        self.group_configs: dict[str, Mapping[str, str]] = {}  # of single groups, by group id
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
         self._stopping = False
@@ -272,13 +271,10 @@ class Broker:
         if keys.TIDELOG_LOG_LEVEL.name in names:
             set_level(ROOT, self.config[keys.TIDELOG_LOG_LEVEL])
 
-    def on_entity_config(self, callback: EntityConfigCallback) -> None:
-        """Call back with (root path, entity name, values) when configs of groups or client metrics change."""
-        self._entity_config_callbacks.append(callback)
-
     def entity_config_changed(self, root: str, name: str, values: Mapping[str, str]) -> None:
-        for callback in self._entity_config_callbacks:
-            callback(root, name, values)
+        """Configs of a group, or client metrics (which have no effect), are stored: let them be true."""
+        if root == paths.GROUP_CONFIGS:
+            self.group_configs[name] = values
 
     # -- steps of the start ------------------------------------------------------------------------------------------
 
@@ -333,6 +329,8 @@ class Broker:
             self.configs.set(topic, overrides)
         stored = await load_configs(self.store, paths.BROKER_CONFIGS)
         self.config.apply_dynamic(stored.get(str(self.node_id), {}), stored.get(paths.DEFAULT_ENTITY, {}))
+        groups = await load_configs(self.store, paths.GROUP_CONFIGS)
+        self.group_configs.update({paths.unsanitize(part): values for part, values in groups.items()})
 
     async def _open_listeners(self) -> None:
         bound = await self.network.start()

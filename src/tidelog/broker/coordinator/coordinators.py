@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
-from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.coordinator.config import GroupConfig, TransactionConfig
 from tidelog.broker.coordinator.group._commit_taker import CommitTaker
 from tidelog.broker.coordinator.group._heartbeat_taker import HeartbeatTaker
@@ -23,7 +22,6 @@ from tidelog.broker.coordinator.transaction.machine import TransactionMachine
 from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerWriter
 from tidelog.broker.coordinator.transaction.peers import Peers
 from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
-from tidelog.broker.store import paths
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 from tidelog.protocol.api import ApiKey
 
@@ -44,8 +42,7 @@ class Coordinators:
         self._sweeps: set[asyncio.Task[None]] = set()
         self._view = CacheView(broker.metadata)
         self._writer = ReplicaWriter(broker, broker.config[keys.OFFSETS_COMMIT_TIMEOUT_MS])
-        self._overrides: dict[str, Mapping[str, str]] = {}
-        self._group_config = GroupConfig.of(broker.config, self._overrides)
+        self._group_config = GroupConfig.of(broker.config, broker.group_configs)
         self._transaction_config = TransactionConfig.of(broker.config)
         self.group = Service(
             Runtime(
@@ -106,8 +103,6 @@ class Coordinators:
         self._broker.metadata.on_change(self._on_topics)
         if (sink := self._broker.network.sink) is not None:
             self._take_common_requests(sink)
-        self._run(self._load_overrides())
-        self._broker.on_entity_config(self._on_entity_config)
         config = self._broker.config
         self._every("offsets", config[keys.OFFSETS_RETENTION_CHECK_INTERVAL_MS], self._expire_offsets)
         self._every("abort", self._transaction_config.abort_interval_ms, self._abort_timed_out)
@@ -160,14 +155,6 @@ class Coordinators:
         if gone:
             for shard in self.group.runtime.active_shards():
                 shard.write(lambda machine: machine.forget_topics(gone), lambda response, error: None)
-
-    async def _load_overrides(self) -> None:
-        stored = await load_configs(self._broker.store, paths.GROUP_CONFIGS)
-        self._overrides.update({name: values for name, values in stored.items() if name not in self._overrides})
-
-    def _on_entity_config(self, root: str, name: str, values: Mapping[str, str]) -> None:
-        if root == paths.GROUP_CONFIGS:
-            self._overrides[name] = values
 
     # -- sweeps ----------------------------------------------------------------------------------------------------
 

@@ -103,6 +103,9 @@ def sanitize(entity: str) -> str:
 
 
 def unsanitize(part: str) -> str:
+    """The name that `sanitize` made this of."""
+    if "%" not in part:
+        return part
     from urllib.parse import unquote
 
     return unquote(part)
