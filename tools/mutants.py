@@ -389,6 +389,13 @@ MUTANTS = [
         "groups",
         "unit/broker/coordinator/test_group_overrides.py",
     ),
+    Mutant(
+        "regexes-not-resolved-after-a-leave",
+        "broker/coordinator/group/update.py",
+        "overdue or group.resolved_version != self._view.version",
+        "overdue or group.checked_version != self._view.version",
+        "unit/broker/coordinator/test_regexes.py",
+    ),
 ]
 
 

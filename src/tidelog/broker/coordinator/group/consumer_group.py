@@ -65,6 +65,9 @@ class ConsumerGroup:
         self.owners: dict[Owner, str] = {}
         #: Soft: the metadata version at which the hash was computed last; any other value calls for a new look.
         self.checked_version = -1
+        #: Soft: the metadata version, and the time, at which all regular expressions were resolved last.
+        self.resolved_version = -1
+        self.resolved_ms = 0
 
     def copy(self) -> ConsumerGroup:
         """The group as it is now; members and assignments are never changed in place."""
@@ -74,6 +77,7 @@ class ConsumerGroup:
         other.target, other.members, other.static = dict(self.target), dict(self.members), dict(self.static)
         other.regexes = dict(self.regexes)
         other.checked_version = self.checked_version
+        other.resolved_version, other.resolved_ms = self.resolved_version, self.resolved_ms
         return other
 
     def count_owners(self) -> None:

@@ -53,9 +53,10 @@ class ConsumerUpdate:
         if not wanted:
             return False
         now = self._clock.time_ms()
-        stale = group.checked_version != self._view.version or any(
-            now - entry.timestamp > self._config.regex_refresh_ms for entry in group.regexes.values()
-        )
+        overdue = now - group.resolved_ms > self._config.regex_refresh_ms
+        stale = overdue or group.resolved_version != self._view.version
+        if stale:
+            group.resolved_version, group.resolved_ms = self._view.version, now
         changed = False
         for regex in sorted(wanted):
             present = group.regexes.get(regex)
