@@ -67,12 +67,17 @@ class ManualScheduler:
 
 
 class MemoryLog:
-    """A `PartitionWriter` in memory. `hold` keeps appends uncommitted; `fail_next` refuses the next one."""
+    """A `PartitionWriter` in memory.
+
+    `hold` keeps appends uncommitted; `fail_next` refuses the next one, `break_next` raises instead.
+    """
 
     def __init__(self) -> None:
         self.batches: dict[TopicPartition, list[bytes]] = {}
         self.hold = False
         self.fail_next: ErrorCode | None = None
+        self.break_next: Exception | None = None
+        self.limit = 1_048_588
         self._held: list[Callable[[ErrorCode], None]] = []
 
     def append(
@@ -84,6 +89,9 @@ class MemoryLog:
         *,
         transaction_version: int = 0,
     ) -> None:
+        if self.break_next is not None:
+            broken, self.break_next = self.break_next, None
+            raise broken
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             done(error)
@@ -104,7 +112,7 @@ class MemoryLog:
         yield from list(self.batches.get(tp, ()))
 
     def max_batch_bytes(self, tp: TopicPartition) -> int:
-        return 1_048_588
+        return self.limit
 
 
 class Answer:

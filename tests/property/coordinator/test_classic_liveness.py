@@ -17,6 +17,9 @@ from tidelog.common.errors import ErrorCode
 from tidelog.protocol import messages as m
 
 CLIENTS = st.integers(0, 3)
+#: What a batch may hold here; a subscription or an assignment of this size makes a group's record too large.
+SMALL = 3000
+RARELY = st.integers(0, 9).map(lambda number: number == 9)
 
 
 class ClassicGroups(RuleBasedStateMachine):
@@ -25,6 +28,7 @@ class ClassicGroups(RuleBasedStateMachine):
     @initialize(delay=st.sampled_from([0, 3000]), limit=st.sampled_from([2, 100]))
     def start(self, delay: int, limit: int) -> None:
         self.harness = GroupHarness(GroupConfig(initial_rebalance_delay_ms=delay, max_size=limit), {"a": 4})
+        self.harness.log.limit = SMALL
         self.members = [""] * 4
         self.generations = [0] * 4
         self.leads: list[list[str]] = [[] for _ in range(4)]
@@ -57,9 +61,14 @@ class ClassicGroups(RuleBasedStateMachine):
         self._listen()
 
     @rule(
-        client=CLIENTS, fresh=st.booleans(), version=st.sampled_from([3, 5, 9]), protocols=st.sampled_from(["r", "rs"])
+        client=CLIENTS,
+        fresh=st.booleans(),
+        version=st.sampled_from([3, 5, 9]),
+        protocols=st.sampled_from(["r", "rs"]),
+        large=RARELY,
     )
-    def join(self, client: int, fresh: bool, version: int, protocols: str) -> None:
+    def join(self, client: int, fresh: bool, version: int, protocols: str, large: bool) -> None:
+        metadata = encode_subscription(["a" * SMALL if large else "a"])
         request = m.JoinGroupRequest(
             group_id="g",
             session_timeout_ms=10_000,
@@ -67,23 +76,22 @@ class ClassicGroups(RuleBasedStateMachine):
             member_id="" if fresh else self.members[client],
             group_instance_id=self._instance(client),
             protocol_type="consumer",
-            protocols=[
-                m.JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=encode_subscription(["a"]))
-                for name in protocols
-            ],
+            protocols=[m.JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=metadata) for name in protocols],
         )
         caller = Caller(f"c{client}", "/h", version)
         self._send(client, lambda machine, reply: machine.join(request, caller, reply))
 
-    @rule(client=CLIENTS)
-    def sync(self, client: int) -> None:
+    @rule(client=CLIENTS, large=RARELY)
+    def sync(self, client: int, large: bool) -> None:
         request = m.SyncGroupRequest(
             group_id="g",
             member_id=self.members[client],
             generation_id=self.generations[client],
             group_instance_id=self._instance(client),
             assignments=[
-                m.SyncGroupRequest.SyncGroupRequestAssignment(member_id=member, assignment=b"x")
+                m.SyncGroupRequest.SyncGroupRequestAssignment(
+                    member_id=member, assignment=b"x" * (SMALL if large else 1)
+                )
                 for member in self.leads[client]
             ],
         )
@@ -126,6 +134,10 @@ class ClassicGroups(RuleBasedStateMachine):
         self.harness.log.fail_next = ErrorCode.NOT_ENOUGH_REPLICAS
 
     @rule()
+    def break_an_append(self) -> None:
+        self.harness.log.break_next = RuntimeError("the writer's own trouble")
+
+    @rule()
     def move(self) -> None:
         self.harness.reload()
         self._listen()
@@ -152,7 +164,7 @@ class ClassicGroups(RuleBasedStateMachine):
         """Nobody waits for ever: once the log works and time passes, every request has its answer."""
         if not hasattr(self, "harness"):
             return
-        self.harness.log.fail_next = None
+        self.harness.log.fail_next = self.harness.log.break_next = None
         self.harness.log.release()
         self.harness.advance(600_000)
         assert all(answer.done for answer in self.answers)

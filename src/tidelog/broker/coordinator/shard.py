@@ -358,7 +358,7 @@ class Shard:
             else:
                 early.append(error)
 
-        self._writer.append(self.tp, self.epoch, batch, appended, transaction_version=transaction_version)
+        self._hand_over(batch, appended, transaction_version)
         if early and early[0] in _REFUSALS:
             self._written -= 1
             raise KafkaError(early[0])
@@ -376,8 +376,15 @@ class Shard:
             return
         records, self._batch, self._batch_bytes = self._batch, [], 0
         sequence = self._written
-        batch = self._build(records)
-        self._writer.append(self.tp, self.epoch, batch, lambda error: self._appended(sequence, error))
+        self._hand_over(self._build(records), lambda error: self._appended(sequence, error))
+
+    def _hand_over(self, batch: bytes, done: Callable[[ErrorCode], None], transaction_version: int = 0) -> None:
+        """Append; a writer that breaks has not written, and whoever waits for it must hear of that."""
+        try:
+            self._writer.append(self.tp, self.epoch, batch, done, transaction_version=transaction_version)
+        except Exception:
+            logger.exception("%s: appending failed", self.tp)
+            done(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _build(self, records: Sequence[Encoded], producer: tuple[int, int] | None = None) -> bytes:
         producer_id, producer_epoch = producer or (-1, -1)

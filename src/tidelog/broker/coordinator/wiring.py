@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from tidelog.records.attributes import MAGIC_V2
 if TYPE_CHECKING:
     from tidelog.broker.metadata_cache import MetadataCache
     from tidelog.broker.server import Broker
+
+logger = logging.getLogger(__name__)
 
 Done = Callable[[ErrorCode], None]
 
@@ -71,8 +74,11 @@ class ReplicaWriter:
                 codes = await replicas.commit_codes(required, self._timeout_ms)
             except KafkaError as error:
                 done(error.code)
-                return
-            done(codes.get(partition.tp, ErrorCode.UNKNOWN_SERVER_ERROR))
+            except Exception:
+                logger.exception("%s: waiting for an append failed", partition.tp)
+                done(ErrorCode.UNKNOWN_SERVER_ERROR)
+            else:
+                done(codes.get(partition.tp, ErrorCode.UNKNOWN_SERVER_ERROR))
 
         task = asyncio.get_running_loop().create_task(wait())
         self._waiting.add(task)

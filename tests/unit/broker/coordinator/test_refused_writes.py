@@ -188,6 +188,17 @@ def test_a_returning_static_member_is_answered_when_the_append_fails(groups: Gro
     assert groups.heartbeat("g", member, instance="i") == ErrorCode.NONE  # nothing of it was written
 
 
+def test_a_writer_that_breaks_is_heard_of(groups: Groups, caplog: pytest.LogCaptureFixture) -> None:
+    leader = groups.join("g").response.member_id
+    groups.log.break_next = RuntimeError("the writer's own trouble")
+    with caplog.at_level(logging.ERROR):
+        answer = groups.sync("g", leader, assignment=b"part")
+    assert answer.response.error_code == ErrorCode.NOT_COORDINATOR
+    assert "the writer's own trouble" in caplog.text
+    groups.advance(1000)
+    assert groups.heartbeat("other", groups.bystander) == ErrorCode.NONE
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_one_answer_that_cannot_be_given_keeps_nobody_elses(
     groups: Groups, fails: bool, caplog: pytest.LogCaptureFixture
