@@ -28,7 +28,7 @@ from tidelog.broker.config import (
     transactions,
     zookeeper,
 )
-from tidelog.broker.handlers.config_changes import CLIENT_METRICS_KEYS, GROUP_KEYS
+from tidelog.broker.controller.config_changes import CLIENT_METRICS_KEYS, GROUP_KEYS
 from tidelog.common.config import ConfigDef, Key
 from tidelog.log.config import TOPIC_KEYS
 

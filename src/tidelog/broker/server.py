@@ -3,7 +3,8 @@
 Start:  log directories locked → store opened → identity settled → (an Apache Kafka's directory adopted) → dynamic
         configs read → logs loaded → controller in office: images read, leaders elected, replicas made → listeners
         opened → registered → coordinators and background work begun.
-Stop:   listeners closed → coordinators → background → replicas and logs flushed, checkpointed, marked clean → store.
+Stop:   listeners closed → changes under way ended → coordinators → background → replicas and logs flushed,
+        checkpointed, marked clean → store.
 
 Whatever a broker holds hangs on this object, and nothing on modules: any number of brokers live in one process.
 """
@@ -21,6 +22,7 @@ from tidelog.broker.adoption.guard import guard_unknown
 from tidelog.broker.adoption.scan import scan_directories
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
+from tidelog.broker.controller.changes import Changes
 from tidelog.broker.controller.controller import Controller
 from tidelog.broker.controller.images import BrokerImage
 from tidelog.broker.controller.loading import load_configs, load_topic_ids
@@ -64,6 +66,7 @@ class Broker:
     background: Background
     movers: ReplicaMovers
     log_manager: LogManager
+    changes: Changes
     controller: Controller
     producer_ids: ProducerIds
 
@@ -133,11 +136,13 @@ class Broker:
         if reserve_producer_ids is not None:
             await reserve_producer_ids()
         self.replicas = ReplicaManager(self)
-        self.producer_ids = ProducerIds(self.store, self.node_id)
+        self.changes = Changes(self.fatal)
+        self.producer_ids = ProducerIds(self.changes, self.store, self.node_id)
         self._advertise(self.config.advertised)
         self.controller = Controller(
             node_id=self.node_id,
             store=self.store,
+            changes=self.changes,
             config=self.config,
             metadata=self.metadata,
             topic_configs=self.configs,
@@ -162,7 +167,7 @@ class Broker:
         if self._stopping:
             return
         self._stopping = True
-        for name in ("_http", "network", "_coordinators", "movers", "background"):
+        for name in ("_http", "network", "changes", "_coordinators", "movers", "background"):
             part = getattr(self, name, None)
             if part is not None:
                 await self._stop_part(name, part.stop())

@@ -1,13 +1,22 @@
-"""The configs of topics: what was set for each, over what the broker's `log.*` keys give all of them."""
+"""The configs of topics: what was set for each, over what the broker's `log.*` keys give all of them.
+
+A change is checked before it is stored, for the topic alone and for all topics under a changed default. What is stored
+nevertheless and cannot hold (by another version, by hand) is left out with a warning: the topic is served.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.common.types import INTERNAL_TOPICS
+from tidelog.common.config import ConfigError
+from tidelog.common.errors import KafkaError
+from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.log.config import PROTOCOL_KEY, TOPIC_KEYS, LogConfig
+
+logger = logging.getLogger(__name__)
 
 #: Broker keys that give topic keys their defaults.
 BROKER_SYNONYMS = frozenset(name for key in TOPIC_KEYS for name in key.synonyms)
@@ -57,8 +66,8 @@ class TopicConfigs:
         made = self._made.get(topic)
         if made is None:
             own = {**self.overrides(topic), **self._guarded.get(topic, _EMPTY)}
-            internal = topic in INTERNAL_TOPICS
-            made = LogConfig.from_topic(_known(own), self._defaults_of(topic)) if own or internal else self.default
+            plain = not own and topic not in INTERNAL_TOPICS
+            made = self.default if plain else usable_config(own, self._defaults_of(topic), f"topic {topic}")
             self._made[topic] = made
         return made
 
@@ -66,7 +75,7 @@ class TopicConfigs:
     def default(self) -> LogConfig:
         """What a topic has that sets nothing."""
         if self._default is None:
-            self._default = LogConfig.from_topic({}, self.broker_defaults())
+            self._default = usable_config({}, self.broker_defaults(), "all topics")
         return self._default
 
     def _defaults_of(self, topic: str) -> Mapping[str, object]:
@@ -76,9 +85,19 @@ class TopicConfigs:
 
     def broker_defaults(self) -> Mapping[str, object]:
         """Broker keys that were set and give topics their defaults, by the broker key's name."""
-        keys = self._config.static.definition.keys
-        names = BROKER_SYNONYMS | {PROTOCOL_KEY}
-        return {name: self._config[keys[name]] for name in names if self._config.explicit(keys[name])}
+        return topic_defaults(self._config)
+
+    def check_under(self, config: BrokerConfig) -> None:
+        """Whether every topic's own settings hold beside the defaults of another configuration; raises KafkaError."""
+        defaults = topic_defaults(config)
+        if defaults == self.broker_defaults():
+            return
+        LogConfig.from_topic({}, defaults)
+        for topic, own in self._overrides.items():
+            try:
+                LogConfig.from_topic(usable_overrides(own), defaults)
+            except ConfigError as error:
+                raise KafkaError(error.code, f"Topic {topic}: {error.message}") from error
 
     def _broker_changed(self, names: frozenset[str]) -> None:
         if names & BROKER_SYNONYMS:
@@ -86,6 +105,35 @@ class TopicConfigs:
             self._default = None
 
 
-def _known(overrides: Mapping[str, str]) -> dict[str, str]:
-    """A store may hold keys that a newer or older Kafka set: they are kept there, and not used here."""
-    return {name: value for name, value in overrides.items() if name in TOPIC_KEYS}
+def topic_defaults(config: BrokerConfig) -> dict[str, object]:
+    keys = config.static.definition.keys
+    return {name: config[keys[name]] for name in BROKER_SYNONYMS | {PROTOCOL_KEY} if config.explicit(keys[name])}
+
+
+def usable_overrides(overrides: Mapping[str, str], whose: str | None = None) -> dict[str, str]:
+    """Those that this version knows and that parse; `whose` are named in a warning where one does not."""
+    usable = {}
+    for name, text in overrides.items():
+        key = TOPIC_KEYS.keys.get(name)
+        if key is None:  # a store may hold keys that a newer or older Kafka set: they are kept there, and not used here
+            continue
+        try:
+            key.parse(text)
+            usable[name] = text
+        except ConfigError as error:
+            if whose is not None:
+                logger.warning("A stored config of %s is ignored: %s", whose, error.message)
+    return usable
+
+
+def usable_config(overrides: Mapping[str, str], defaults: Mapping[str, object], whose: str | None = None) -> LogConfig:
+    """What holds of these settings. Of compaction lags that contradict each other the lower limit does: a record
+    that was to stay for so long is not compacted away earlier."""
+    own = usable_overrides(overrides, whose)
+    try:
+        return LogConfig.from_topic(own, defaults)
+    except ConfigError as error:
+        if whose is not None:
+            text = "max.compaction.lag.ms of %s is ignored, beside a larger min.compaction.lag.ms: %s"
+            logger.warning(text, whose, error.message)
+        return LogConfig.from_topic({**own, "max.compaction.lag.ms": str(MAX_INT64)}, defaults)

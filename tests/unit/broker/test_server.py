@@ -120,7 +120,9 @@ async def test_the_controller_epoch_rises_with_every_start(tmp_path):
 @async_test
 async def test_dynamic_configs_survive_a_restart(tmp_path):
     async with Broker(values(tmp_path)) as broker:
-        await broker.controller.put_config("/config/brokers/1", {"log.retention.ms": "77"}, "brokers/1", lambda: None)
+        await broker.controller.entity_configs.change(
+            "/config/brokers/1", lambda _: {"log.retention.ms": "77"}, lambda _: None
+        )
     async with Broker(values(tmp_path)) as broker:
         assert broker.config.retention_ms == 77
 

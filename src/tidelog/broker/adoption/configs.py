@@ -34,12 +34,12 @@ def entity_nodes(metadata: KafkaMetadata, node_id: int) -> dict[str, dict[str, s
             known = {key: value for key, value in values.items() if key in BROKER_KEYS}
             nodes[paths.broker_config(node_id if name else None)] = known
     for entity, quotas in metadata.quotas.items():
-        path, _ = entity_path(dict(entity))
+        path = entity_path(dict(entity))
         nodes.setdefault(path, {}).update({key: str(value) for key, value in quotas.items()})
     for (user, code), record in metadata.scram.items():
         mechanism = MECHANISMS.get(code)
         if mechanism is not None:
-            path, _ = entity_path({"user": user})
+            path = entity_path({"user": user})
             text = credential_text(record.salt, record.stored_key, record.server_key, record.iterations)
             nodes.setdefault(path, {})[mechanism.name] = text
     return nodes

@@ -7,14 +7,19 @@ out what changed, and tells who asked to know. Values read through `config[KEY]`
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, TypeVar
 
 from tidelog.broker import config as keys
 from tidelog.broker.config.definition import BROKER_KEYS
-from tidelog.broker.config.endpoints import Endpoint, advertise, parse_listeners, parse_protocol_map
+from tidelog.broker.config.endpoints import Endpoint, advertise, parse_listeners, parse_overrides, parse_protocol_map
 from tidelog.common.config import Config, ConfigError, Key, Update
+from tidelog.common.errors import KafkaError
 from tidelog.log.message_format import check_broker_format
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -45,6 +50,8 @@ class BrokerConfig:
         self.unknown = tuple(name for name in self.static.unknown if not name.startswith(FOREIGN_PREFIXES))
         self.dynamic_broker: dict[str, str] = {}
         self.dynamic_default: dict[str, str] = {}
+        #: Stored values (name, text) that cannot hold, and therefore do not.
+        self.ignored: frozenset[tuple[str, str]] = frozenset()
         self._effective = self.static
         self._callbacks: list[ChangeCallback] = []
         self._check()
@@ -68,20 +75,16 @@ class BrokerConfig:
     def apply_dynamic(self, broker: Mapping[str, str], default: Mapping[str, str]) -> frozenset[str]:
         """Take the two dynamic layers; returns (and tells) the names whose effective value changed.
 
-        A stored value that no longer parses is left out rather than stopping the broker: the static one stays.
+        A stored value that cannot hold (it no longer parses, or breaks a rule over several keys) is left out with a
+        warning rather than stopping the broker: what lies below it stays in force.
         """
+        try:
+            made = self.with_dynamic(broker, default)
+        except KafkaError:
+            made = self._with_what_holds(broker, default)
         before, listeners_before = self._effective, self._listener_values()
-        self.dynamic_broker, self.dynamic_default = dict(broker), dict(default)
-        values: dict[str, Any] = {}
-        for layer in (default, broker):
-            for name, text in layer.items():
-                key = BROKER_KEYS.keys.get(name)
-                if key is not None and key.update is not Update.READ_ONLY:
-                    try:
-                        values[name] = key.parse(text)
-                    except ConfigError:
-                        continue
-        self._effective = self.static.with_values(values)
+        self.dynamic_broker, self.dynamic_default = made.dynamic_broker, made.dynamic_default
+        self.ignored, self._effective = made.ignored, made._effective
         listeners_after = self._listener_values()
         names = before.explicit | self._effective.explicit
         changed = frozenset(
@@ -92,6 +95,56 @@ class BrokerConfig:
             for callback in self._callbacks:
                 callback(changed)
         return changed
+
+    def with_dynamic(self, broker: Mapping[str, str], default: Mapping[str, str]) -> BrokerConfig:
+        """This configuration under other dynamic layers, checked as a whole; raises ConfigError. Nobody is told."""
+        values: dict[str, Any] = {}
+        for layer in (default, broker):
+            for name, text in layer.items():
+                key = BROKER_KEYS.keys.get(name)
+                if key is not None and key.update is not Update.READ_ONLY:
+                    values[name] = key.parse(text)
+                elif (of_one := listener_key(name)) is not None:
+                    of_one.parse(text)
+        made = copy(self)
+        made._callbacks = []
+        made.dynamic_broker, made.dynamic_default = dict(broker), dict(default)
+        made.ignored = frozenset()
+        made._effective = self.static.with_values(values)
+        made._check()
+        protocols = {endpoint.name: endpoint.protocol for endpoint in self.listeners}
+        for endpoint in made.listeners:
+            if protocols.get(endpoint.name, endpoint.protocol) != endpoint.protocol:
+                text = f"The security protocol of an existing listener cannot be changed: {endpoint.name}"
+                raise ConfigError(keys.LISTENER_SECURITY_PROTOCOL_MAP.name, endpoint.protocol, text)
+        return made
+
+    def _with_what_holds(self, broker: Mapping[str, str], default: Mapping[str, str]) -> BrokerConfig:
+        """The dynamic layers without the values that cannot hold, alone or beside the others."""
+        layers: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        left = [(0, *item) for item in broker.items()] + [(1, *item) for item in default.items()]
+        made, progress, reasons = self.with_dynamic({}, {}), True, dict[tuple[int, str], str]()
+        while left and progress:
+            progress = False
+            for entry in list(left):
+                number, name, text = entry
+                tried = tuple({**layer, name: text} if n == number else layer for n, layer in enumerate(layers))
+                try:
+                    made = self.with_dynamic(*tried)
+                except KafkaError as error:
+                    reasons[number, name] = error.message
+                    continue
+                layers[number][name] = text
+                left.remove(entry)
+                progress = True
+        for number, name, _ in left:
+            logger.warning("A stored config of the broker is ignored: %s", reasons[number, name])
+        made.ignored = frozenset((name, text) for _, name, text in left)
+        return made
+
+    def usable(self, stored: Mapping[str, str]) -> dict[str, str]:
+        """What is stored without that which is ignored: the next change takes it out of the store."""
+        return {name: text for name, text in stored.items() if (name, text) not in self.ignored}
 
     def _listener_values(self) -> dict[str, str]:
         """What is set for single listeners, by its full name."""
@@ -144,6 +197,17 @@ class BrokerConfig:
         return next((e.name for e in self.listeners if e.protocol == protocol), self.listeners[0].name)
 
     @property
+    def per_ip_overrides(self) -> dict[str, int]:
+        """How many connections single addresses may have."""
+        return parse_overrides(self[keys.MAX_CONNECTIONS_PER_IP_OVERRIDES])
+
+    @property
+    def cordoned(self) -> list[str]:
+        """The log directories, as `log.dirs` names them, that get no new partitions."""
+        names: list[str] = self[keys.CORDONED_LOG_DIRS]
+        return self.log_dirs if names == ["*"] else names
+
+    @property
     def retention_ms(self) -> int:
         if (ms := self[keys.LOG_RETENTION_MS]) is None:
             minutes = self[keys.LOG_RETENTION_MINUTES]
@@ -169,7 +233,12 @@ class BrokerConfig:
         if not self.log_dirs:
             raise ConfigError("log.dirs", "", "At least one log directory is needed")
         self._check_message_format()
-        _ = self.advertised
+        _ = self.advertised, self.per_ip_overrides
+        self._check_cordoned()
+        lag, longest = self[keys.LOG_CLEANER_MIN_COMPACTION_LAG_MS], self[keys.LOG_CLEANER_MAX_COMPACTION_LAG_MS]
+        if lag > longest:
+            name = keys.LOG_CLEANER_MIN_COMPACTION_LAG_MS.name
+            raise ConfigError(name, lag, f"It must not exceed log.cleaner.max.compaction.lag.ms ({longest})")
         for endpoint in self.listeners:
             for key in LISTENER_KEYS:
                 self.of_listener(key, endpoint.name)
@@ -180,3 +249,11 @@ class BrokerConfig:
         allowed = check_broker_format(protocol, version)
         if allowed is not None:
             raise ConfigError(keys.LOG_MESSAGE_FORMAT_VERSION.name, version, allowed)
+
+    def _check_cordoned(self) -> None:
+        name, wanted = keys.CORDONED_LOG_DIRS.name, self[keys.CORDONED_LOG_DIRS]
+        if "*" in wanted and len(wanted) > 1:
+            raise ConfigError(name, ",".join(wanted), "Beside * it must not contain other values")
+        missing = [path for path in self.cordoned if path not in self.log_dirs]
+        if missing:
+            raise ConfigError(name, ",".join(missing), "All entries must be present in log.dirs or log.dir")

@@ -1,4 +1,5 @@
-"""Listeners: `NAME://host:port`, the security protocol behind each name, and what is advertised for it."""
+"""Listeners: `NAME://host:port`, the security protocol behind each name, and what is advertised for it; and limits that
+are given by address."""
 
 from __future__ import annotations
 
@@ -43,6 +44,18 @@ def parse_protocol_map(text: str) -> dict[str, str]:
         if not name or protocol.upper() not in PROTOCOLS:
             raise ConfigError(key, part, f"Expected NAME:PROTOCOL with a protocol among {', '.join(PROTOCOLS)}")
         table[name.strip().upper()] = protocol.upper()
+    return table
+
+
+def parse_overrides(text: str) -> dict[str, int]:
+    """`host:count,host:count` as a table."""
+    key = "max.connections.per.ip.overrides"
+    table: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        host, _, count = part.rpartition(":")
+        if not host or not count.strip().isdecimal():
+            raise ConfigError(key, part, "Expected host:count pairs, separated by commas")
+        table[host.strip()] = int(count)
     return table
 
 

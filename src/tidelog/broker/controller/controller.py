@@ -1,7 +1,8 @@
 """The controller: the one that changes the cluster's state, one change at a time.
 
 Each method follows the same order: decide (pure functions beside this module), write to the store, then apply to the
-metadata cache and the replicas, then return. The lock makes changes follow one another; reads never wait for it.
+metadata cache and the replicas, then return. It runs as one of the `Changes`: they follow one another, and a client
+that leaves while its change is under way does not cut it off. Reads never wait for them.
 
 A broker on the embedded store is always the controller. With a shared store it would be whoever made the ephemeral
 `/controller` node; every write is already guarded by versions, so that two who think they lead cannot both succeed.
@@ -10,20 +11,23 @@ A broker on the embedded store is always the controller. With a shared store it 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from tidelog.broker import config as keys
 from tidelog.broker.adoption.guard import forget_guard
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.controller import topic_plans as plans
+from tidelog.broker.controller.changes import Changes
 from tidelog.broker.controller.election import Reason, elect
+from tidelog.broker.controller.entity_configs import Decide, EntityConfigs
 from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.controller.internal_topics import internal_topic
 from tidelog.broker.controller.loading import load_topics
 from tidelog.broker.controller.names import METADATA_LOG_TOPIC
 from tidelog.broker.controller.producer_ids import allocate_block
-from tidelog.broker.controller.topic_plans import NewTopic, TopicPlan
+from tidelog.broker.controller.topic_plans import Deletion, NewTopic, TopicPlan
 from tidelog.broker.metadata_cache import MetadataCache
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import Create, Delete, Operation, SetData, Stat, Store, ensure_path
@@ -51,6 +55,7 @@ class Controller:
         *,
         node_id: int,
         store: Store,
+        changes: Changes,
         config: BrokerConfig,
         metadata: MetadataCache,
         topic_configs: TopicConfigs,
@@ -66,7 +71,10 @@ class Controller:
         self._propagation = propagation
         self._clock = clock
         self._rng = rng
-        self._lock = asyncio.Lock()
+        self._changes = changes
+        self.entity_configs = EntityConfigs(changes, store)
+        #: Deletions that are in the store and could not be brought to their end: before the next change, or a restart.
+        self._doomed: dict[str, TopicImage] = {}
         self._creating: dict[str, asyncio.Task[None]] = {}
         self.epoch = 0
 
@@ -140,12 +148,16 @@ class Controller:
         self, topics: Sequence[NewTopic], *, validate_only: bool = False
     ) -> list[TopicPlan | KafkaError]:
         """Create what can be created; the answer to each topic, in their order."""
-        async with self._lock:
-            outcomes = self._plan(topics)
-            made = [outcome for outcome in outcomes if isinstance(outcome, TopicPlan)]
-            if made and not validate_only:
-                await self._carry_out(made)
-            return outcomes
+        return await self._changes.run("create topics", partial(self._create_topics, topics, validate_only))
+
+    async def _create_topics(self, topics: Sequence[NewTopic], validate_only: bool) -> list[TopicPlan | KafkaError]:
+        await self._finish_deletions()
+        outcomes = self._plan(topics)
+        made = [outcome for outcome in outcomes if isinstance(outcome, TopicPlan)]
+        if made and not validate_only:
+            refused = await self._carry_out(made)
+            return [refused.get(o.image.name, o) if isinstance(o, TopicPlan) else o for o in outcomes]
+        return outcomes
 
     def _plan(self, topics: Sequence[NewTopic]) -> list[TopicPlan | KafkaError]:
         outcomes: list[TopicPlan | KafkaError] = []
@@ -167,16 +179,33 @@ class Controller:
     def _check_configs(self, configs: Mapping[str, str]) -> None:
         check_topic_config(configs, self._topic_configs.broker_defaults())
 
-    async def _carry_out(self, made: Sequence[TopicPlan]) -> None:
-        operations = [operation for plan in made for operation in plans.create_operations(plan)]
+    async def _carry_out(self, made: Sequence[TopicPlan]) -> dict[str, KafkaError]:
+        """Make what was planned; returns what the store refused, by name."""
+        refused: dict[str, KafkaError] = {}
         try:
-            await self._store.multi(operations)
+            await self._store.multi(await self._creation(made))
         except NodeExistsError as error:
-            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"{error.path} exists already in the store.") from error
-        for plan in made:
-            self._topic_configs.set(plan.image.name, plan.configs)
-        await self._propagation.lead_and_follow([state for plan in made for state in plan.image.partitions])
-        self._metadata.apply(_settled(plan.image) for plan in made)
+            if len(made) > 1:  # each by itself: one that is in the store and nowhere else must not hold back the others
+                for plan in made:
+                    refused |= await self._carry_out([plan])
+                return refused
+            text = f"{error.path} exists already in the store."
+            return {made[0].image.name: KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, text)}
+        with self._changes.applying("The creation of topics"):
+            for plan in made:
+                self._topic_configs.set(plan.image.name, plan.configs)
+            await self._propagation.lead_and_follow([state for plan in made for state in plan.image.partitions])
+            self._metadata.apply(_settled(plan.image) for plan in made)
+        return refused
+
+    async def _creation(self, made: Sequence[TopicPlan]) -> list[Operation]:
+        """Configs of a topic that does not exist are left over from an older one: they give way."""
+        found = await self._store.get_many([paths.topic_config(plan.image.name) for plan in made])
+        return [
+            operation
+            for plan, item in zip(made, found, strict=True)
+            for operation in plans.create_operations(plan, None if item is None else item[1].version)
+        ]
 
     async def ensure_topic(self, name: str) -> None:
         """Create a topic that somebody asked for in passing; callers that ask at the same time share the work."""
@@ -195,21 +224,33 @@ class Controller:
         if isinstance(outcome, KafkaError) and outcome.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise outcome
 
-    async def delete_topics(self, names: Sequence[str]) -> None:
-        """Delete topics that exist. Once this returns they are gone from the store and from the log directories."""
-        async with self._lock:
-            images = [self._metadata.topics[name] for name in names if name in self._metadata.topics]
-            if not images:
-                return
+    async def delete_topics(self, names: Sequence[str] = (), ids: Sequence[bytes] = ()) -> list[Deletion]:
+        """Delete topics, by name or by id; what became of each. Once this returns they are gone from the store and from
+        the log directories."""
+        return await self._changes.run("delete topics", partial(self._delete_topics, names, ids))
+
+    async def _delete_topics(self, names: Sequence[str], ids: Sequence[bytes]) -> list[Deletion]:
+        await self._finish_deletions()
+        planned = plans.plan_deletions(names, ids, self._metadata)
+        images = [deletion.image for deletion in planned if deletion.image is not None]
+        if images:
             await self._store.multi([Create(paths.delete_topic(image.name)) for image in images])
-            self._metadata.apply(deleted=[image.name for image in images])
-            for image in images:
-                await self._finish_deletion(image.name, image)
+            with self._changes.applying("The deletion of topics"):
+                self._metadata.apply(deleted=[image.name for image in images])
+            self._doomed.update((image.name, image) for image in images)
+            await self._finish_deletions()
+        return planned
+
+    async def _finish_deletions(self) -> None:
+        for name, image in list(self._doomed.items()):
+            await self._finish_deletion(name, image)
+            del self._doomed[name]
 
     async def _finish_deletion(self, name: str, image: TopicImage | None) -> None:
         operations: list[Operation] = [Delete(paths.delete_topic(name))]
         if image is not None:
-            await self._propagation.delete_replicas([state.tp for state in image.partitions])
+            with self._changes.applying(f"The deletion of topic {name}"):
+                await self._propagation.delete_replicas([state.tp for state in image.partitions])
             has_config = await self._store.exists(paths.topic_config(name)) is not None
             operations += plans.delete_operations(image, has_config=has_config)
         await self._store.multi(operations)
@@ -223,7 +264,7 @@ class Controller:
         *,
         validate_only: bool = False,
     ) -> None:
-        async with self._lock:
+        async def step() -> None:
             image = self._metadata.topics.get(name)
             if image is None:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -231,18 +272,31 @@ class Controller:
             if validate_only:
                 return
             before = len(image.partitions)
-            await self._store.multi(plans.more_partitions_operations(after, before))
-            await self._propagation.lead_and_follow(after.partitions[before:])
-            self._metadata.apply([_settled(after)])
+            _, stat = await self._store.get(paths.topic(name))
+            await self._store.multi(plans.more_partitions_operations(after, before, stat.version))
+            with self._changes.applying(f"The new partitions of {name}"):
+                await self._propagation.lead_and_follow(after.partitions[before:])
+                self._metadata.apply([_settled(after)])
 
-    async def set_topic_config(self, topic: str, overrides: Mapping[str, str]) -> None:
-        """Replace what is set for a topic (already checked), at once and durably."""
-        async with self._lock:
+        await self._changes.run(f"create partitions of {name}", step)
+
+    async def change_topic_config(self, topic: str, decide: Decide, *, validate_only: bool = False) -> None:
+        """Change what is set for a topic that exists, durably and at once."""
+
+        async def step() -> None:
+            if topic not in self._metadata.topics:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             also = await forget_guard(self._store, topic) if self._topic_configs.is_guarded(topic) else []
-            await self._put_config(paths.topic_config(topic), overrides, f"topics/{topic}", also)
-            self._topic_configs.set(topic, overrides)
-            self._topic_configs.unguard(topic)
-            self._propagation.update_config(topic, self._topic_configs.log_config(topic))
+            path = paths.topic_config(topic)
+            values = await self.entity_configs.write(path, decide, also=also, validate_only=validate_only)
+            if values is None:
+                return
+            with self._changes.applying(f"The config of topic {topic}"):
+                self._topic_configs.set(topic, values)
+                self._topic_configs.unguard(topic)
+                self._propagation.update_config(topic, self._topic_configs.log_config(topic))
+
+        await self._changes.run(f"configs of topic {topic}", step)
 
     # -- leaders and in-sync replicas --------------------------------------------------------------------------------
 
@@ -250,7 +304,8 @@ class Controller:
         self, tp: TopicPartition, *, leader_epoch: int, isr: tuple[int, ...], partition_epoch: int
     ) -> PartitionState:
         """The leader's wish to change its in-sync set: compared with the store, and set."""
-        async with self._lock:
+
+        async def step() -> PartitionState:
             state = self._metadata.partition(tp)
             if state is None:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -265,11 +320,14 @@ class Controller:
             assert after is not None
             return after
 
+        return await self._changes.run(f"in-sync replicas of {tp}", step)
+
     async def elect_leaders(
         self, partitions: Sequence[TopicPartition], reason: Reason
     ) -> dict[TopicPartition, ErrorCode]:
         """Elect; the answer to each partition."""
-        async with self._lock:
+
+        async def step() -> dict[TopicPartition, ErrorCode]:
             outcome: dict[TopicPartition, ErrorCode] = {}
             changed: list[PartitionState] = []
             for tp in partitions:
@@ -293,8 +351,11 @@ class Controller:
                 outcome[tp] = ErrorCode.NONE
                 changed.append(after)
             await self._write_states(changed)
-            await self._propagation.lead_and_follow([s for s in changed if self._node_id in s.replicas])
+            with self._changes.applying("An election"):
+                await self._propagation.lead_and_follow([s for s in changed if self._node_id in s.replicas])
             return outcome
+
+        return await self._changes.run("elect leaders", step)
 
     async def _write_states(self, states: Sequence[PartitionState]) -> None:
         """Write partition states with compare and set, and put them into the metadata cache."""
@@ -320,30 +381,13 @@ class Controller:
             partitions = list(image.partitions)
             partitions[state.partition] = state._replace(partition_epoch=epoch, is_new=False)
             images[state.topic] = image._replace(partitions=partitions)
-        self._metadata.apply(images.values())
+        with self._changes.applying("New states of partitions"):
+            self._metadata.apply(images.values())
 
     # -- the rest ----------------------------------------------------------------------------------------------------
 
     async def allocate_producer_ids(self) -> ProducerIdBlock:
-        return await allocate_block(self._store, self._node_id)
-
-    async def put_config(self, path: str, values: Mapping[str, str], change: str, done: Callable[[], None]) -> None:
-        """Replace the config node of any entity, tell of it, then let `done` apply it here."""
-        async with self._lock:
-            await self._put_config(path, values, change)
-            done()
-
-    async def _put_config(
-        self, path: str, values: Mapping[str, str], change: str, also: Sequence[Operation] = ()
-    ) -> None:
-        data = znodes.encode_config(values)
-        exists = await self._store.exists(path) is not None
-        notes = await self._store.children(paths.CONFIG_CHANGES)
-        operations: list[Operation] = [Delete(f"{paths.CONFIG_CHANGES}/{name}") for name in notes[:-10]]
-        operations += [SetData(path, data) if exists else Create(path, data), *also]
-        note = znodes.encode_config_change(change)
-        operations.append(Create(f"{paths.CONFIG_CHANGES}/config_change_", note, sequential=True))
-        await self._store.multi(operations)
+        return await self._changes.run("producer ids", lambda: allocate_block(self._store, self._node_id))
 
     def _cluster(self) -> plans.Cluster:
         return plans.Cluster(

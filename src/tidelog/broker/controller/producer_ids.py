@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-
+from tidelog.broker.controller.changes import Changes
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Store
 from tidelog.broker.store.errors import BadVersionError
@@ -36,21 +35,24 @@ async def allocate_block(store: Store, node_id: int, *, at_least: int = 0) -> Pr
 class ProducerIds:
     """This broker's supply."""
 
-    def __init__(self, store: Store, node_id: int) -> None:
+    def __init__(self, changes: Changes, store: Store, node_id: int) -> None:
+        self._changes = changes
         self._store = store
         self._node_id = node_id
         self._next = 0
         self._end = 0
-        self._refill = asyncio.Lock()
         #: No id below this is given out: what an adopted directory has seen already.
         self.floor = 0
 
     async def next(self) -> int:
         while self._next >= self._end:
-            async with self._refill:
-                if self._next >= self._end:
-                    block = await allocate_block(self._store, self._node_id, at_least=self.floor)
-                    self._next, self._end = block.first, block.first + block.size
+            await self._changes.run("producer ids", self._refill)
         producer_id = self._next
         self._next += 1
         return producer_id
+
+    async def _refill(self) -> None:
+        """Take a block, unless somebody has done so meanwhile: a block that was taken is used."""
+        if self._next >= self._end:
+            block = await allocate_block(self._store, self._node_id, at_least=self.floor)
+            self._next, self._end = block.first, block.first + block.size

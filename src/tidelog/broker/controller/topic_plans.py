@@ -6,21 +6,25 @@ is the controller's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from tidelog.broker.controller.election import Reason, elect
 from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
 from tidelog.broker.controller.names import check_collision, check_topic_name
 from tidelog.broker.controller.placement import check_assignment, place_replicas
 from tidelog.broker.store import paths
-from tidelog.broker.store.api import Create, Delete, Operation, SetData
+from tidelog.broker.store.api import ANY_VERSION, Create, Delete, Operation, SetData
 from tidelog.broker.store.znodes import StateNode, TopicNode, encode_config, encode_state, encode_topic
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
 from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
-from tidelog.common.uuids import random_uuid
+from tidelog.common.uuids import ZERO_UUID, random_uuid
+
+if TYPE_CHECKING:
+    from tidelog.broker.metadata_cache import MetadataCache
 
 #: The most partitions that one request may make: what a store can write as one.
 MAX_PARTITIONS_PER_BATCH = 10_000
@@ -172,6 +176,40 @@ def plan_more_partitions(
     return image._replace(partitions=image.partitions + states)
 
 
+class Deletion(NamedTuple):
+    """A topic to delete, as it was named: either it has an image, or it is refused."""
+
+    name: str | None
+    topic_id: bytes
+    image: TopicImage | None = None
+    error: KafkaError | None = None
+
+
+def plan_deletions(names: Iterable[str], ids: Iterable[bytes], metadata: MetadataCache) -> list[Deletion]:
+    """Names and ids, each given once, resolved to topics; first what is refused. An id means that topic alone, not a
+    newer one of its name."""
+    refused: list[Deletion] = []
+    found: dict[str, TopicImage] = {}
+    for topic_id in ids:
+        image = metadata.topics.get(metadata.topic_name(topic_id) or "")
+        if image is None or image.topic_id != topic_id:
+            refused.append(Deletion(None, topic_id, error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)))
+        else:
+            found[image.name] = image
+    for name in names:
+        image = metadata.topics.get(name)
+        if image is None:
+            error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            refused.append(Deletion(name, ZERO_UUID, error=error))
+        elif found.pop(name, None) is not None:
+            text = "The provided topic name maps to an ID that was already supplied."
+            error = KafkaError(ErrorCode.INVALID_REQUEST, text)
+            refused.append(Deletion(name, image.topic_id, error=error))
+        else:
+            found[name] = image
+    return refused + [Deletion(image.name, image.topic_id, image) for image in found.values()]
+
+
 # -- store operations ------------------------------------------------------------------------------------------------
 
 
@@ -188,19 +226,22 @@ def state_node(state: PartitionState) -> StateNode:
     return StateNode(state.leader, state.leader_epoch, state.isr, state.controller_epoch)
 
 
-def create_operations(plan: TopicPlan) -> list[Operation]:
+def create_operations(plan: TopicPlan, config_version: int | None = None) -> list[Operation]:
+    """`config_version` is that of a config node which is there already, and is taken over."""
     image = plan.image
+    path, configs = paths.topic_config(image.name), encode_config(plan.configs)
     return [
-        Create(paths.topic_config(image.name), encode_config(plan.configs)),
+        Create(path, configs) if config_version is None else SetData(path, configs, config_version),
         Create(paths.topic(image.name), encode_topic(topic_node(image))),
         Create(paths.partitions(image.name)),
         *_partition_operations(image.partitions),
     ]
 
 
-def more_partitions_operations(image: TopicImage, before: int) -> list[Operation]:
+def more_partitions_operations(image: TopicImage, before: int, version: int = ANY_VERSION) -> list[Operation]:
+    """`version` is that of the topic's node as it was when they were planned."""
     return [
-        SetData(paths.topic(image.name), encode_topic(topic_node(image))),
+        SetData(paths.topic(image.name), encode_topic(topic_node(image)), version),
         *_partition_operations(image.partitions[before:]),
     ]
 

@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker.config.definition import BROKER_KEYS
+from tidelog.broker.topic_configs import usable_config, usable_overrides
 from tidelog.common.config import Key, Type, Update, format_value
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.config import TOPIC_KEYS, LogConfig
@@ -82,9 +83,8 @@ class Entry(NamedTuple):
 
 def topic_entries(broker: Broker, overrides: Mapping[str, str], names: Collection[str] | None = None) -> list[Entry]:
     """A topic's configs; all of them, or those of `names`."""
-    effective = LogConfig.from_topic(
-        {name: value for name, value in overrides.items() if name in TOPIC_KEYS}, broker.configs.broker_defaults()
-    )
+    effective = usable_config(overrides, broker.configs.broker_defaults())
+    overrides = usable_overrides(overrides)
     entries = []
     for key in _wanted(TOPIC_KEYS, names):
         if key.name in HIDDEN_TOPIC_KEYS and key.name not in overrides:

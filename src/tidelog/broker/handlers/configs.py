@@ -11,20 +11,22 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import logging_setup
-from tidelog.broker.controller.loading import load_configs
-from tidelog.broker.controller.names import check_topic_name
-from tidelog.broker.handlers.config_changes import (
+from tidelog.broker.controller.config_changes import (
     CLIENT_METRICS_KEYS,
     GROUP_KEYS,
     Change,
     Operation,
     Resource,
     apply_changes,
-    check_broker_values,
+    broker_layers,
     check_form,
     check_group_values,
     check_values,
+    plan_broker_config,
+    plan_topic_config,
 )
+from tidelog.broker.controller.loading import load_configs
+from tidelog.broker.controller.names import check_topic_name
 from tidelog.broker.handlers.config_entries import (
     Entry,
     Source,
@@ -39,7 +41,6 @@ from tidelog.broker.store import paths
 from tidelog.broker.store.znodes import decode_config
 from tidelog.common.config import ConfigDef, Key
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.log.config import TOPIC_KEYS, check_topic_config
 from tidelog.protocol.messages import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -246,36 +247,28 @@ async def _alter_topic(broker: Broker, topic: str, changes: list[Change], replac
     if not topic:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     check_topic_name(topic)
-    if topic not in broker.metadata.topics:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    present = {} if replace else broker.configs.overrides(topic)
-    values = apply_changes(present, changes, TOPIC_KEYS)
-    # Keys that another Kafka set and this one does not know stay; new ones must be known.
-    known_or_new = {name: value for name, value in values.items() if name in TOPIC_KEYS or name not in present}
-    check_topic_config(known_or_new, broker.configs.broker_defaults())
-    if not validate_only:
-        await broker.controller.set_topic_config(topic, values)
+
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        return plan_topic_config(stored, changes, replace=replace, defaults=broker.configs.broker_defaults())
+
+    await broker.controller.change_topic_config(topic, decide, validate_only=validate_only)
 
 
 async def _alter_broker(broker: Broker, name: str, changes: list[Change], replace: bool, validate_only: bool) -> None:
-    node_id: int | None = None
     if name:
         _check_node(broker, name)
-        node_id = broker.node_id
-    config = broker.config
-    present = config.dynamic_default if node_id is None else config.dynamic_broker
-    values = apply_changes({} if replace else present, changes, config.static.definition)
-    check_broker_values(values, config, per_broker=node_id is not None)
-    if validate_only:
-        return
-    layers = (config.dynamic_broker, values) if node_id is None else (values, config.dynamic_default)
-    change = f"brokers/{paths.DEFAULT_ENTITY if node_id is None else node_id}"
+    config, per_broker = broker.config, bool(name)
 
-    def apply() -> None:
-        changed = config.apply_dynamic(*layers)
-        broker.dynamic_config_changed(changed)
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        return plan_broker_config(
+            stored, changes, replace=replace, config=config, topics=broker.configs, per_broker=per_broker
+        )
 
-    await broker.controller.put_config(paths.broker_config(node_id), values, change, apply)
+    def apply(values: Mapping[str, str]) -> None:
+        broker.dynamic_config_changed(config.apply_dynamic(*broker_layers(values, config, per_broker=per_broker)))
+
+    path = paths.broker_config(broker.node_id if per_broker else None)
+    await broker.controller.entity_configs.change(path, decide, apply, validate_only=validate_only)
 
 
 def _alter_loggers(broker: Broker, name: str, changes: list[Change], validate_only: bool) -> None:
@@ -308,15 +301,17 @@ async def _alter_stored(
     keys: ConfigDef,
     check: Callable[[Mapping[str, str]], None],
 ) -> None:
-    part = paths.sanitize(name)
-    present = {} if replace else await _stored(broker, f"{root}/{part}")
-    values = apply_changes(present, changes, keys)
-    check(values)
-    if not validate_only:
-        change = f"{root.rpartition('/')[2]}/{part}"
-        await broker.controller.put_config(
-            f"{root}/{part}", values, change, lambda: broker.entity_config_changed(root, name, values)
-        )
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        values = apply_changes({} if replace else stored, changes, keys)
+        check(values)
+        return values
+
+    await broker.controller.entity_configs.change(
+        f"{root}/{paths.sanitize(name)}",
+        decide,
+        lambda values: broker.entity_config_changed(root, name, values),
+        validate_only=validate_only,
+    )
 
 
 async def _stored(broker: Broker, path: str) -> dict[str, str]:

@@ -17,8 +17,7 @@ from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.scram import MECHANISMS
 from tidelog.broker.store import paths
-from tidelog.broker.store.api import Store, ensure_path
-from tidelog.broker.store.znodes import decode_config
+from tidelog.broker.store.api import Store
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.messages import (
@@ -141,25 +140,19 @@ async def _alter(
 ) -> None:
     if len({op.key for op in entry.ops}) < len(entry.ops):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate quota key in request")
-    path, change = entity_path(entity)
+    path = entity_path(entity)
     allowed = IP_KEYS if IP in entity else CLIENT_KEYS
     for op in entry.ops:
         if op.key not in allowed:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Invalid configuration key {op.key}")
         if not op.remove:
             _check_value(op.key, op.value)
-    if validate_only:
-        return
-    store = ctx.broker.store
-    await ensure_path(store, path.rpartition("/")[0])
-    found = (await store.get_many([path]))[0]
-    values = decode_config(path, found[0] if found is not None else b"")
-    for op in entry.ops:
-        if op.remove:
-            values.pop(op.key, None)
-        else:
-            values[op.key] = str(op.value)
-    await ctx.broker.controller.put_config(path, values, change, lambda: None)
+
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        kept = {key: value for key, value in stored.items() if key not in {op.key for op in entry.ops}}
+        return kept | {op.key: str(op.value) for op in entry.ops if not op.remove}
+
+    await ctx.broker.controller.entity_configs.change(path, decide, lambda _: None, validate_only=validate_only)
 
 
 def _check_value(key: str, value: float) -> None:
@@ -169,8 +162,8 @@ def _check_value(key: str, value: float) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key} must be a whole number that fits 64 bits")
 
 
-def entity_path(entity: Mapping[str, str | None]) -> tuple[str, str]:
-    """The entity's node, and what a change of it is called."""
+def entity_path(entity: Mapping[str, str | None]) -> str:
+    """The entity's node."""
     if any(name == "" for name in entity.values()):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Empty entity names are not supported")
     parts = {kind: _part(name) for kind, name in entity.items()}
@@ -190,7 +183,7 @@ def entity_path(entity: Mapping[str, str | None]) -> tuple[str, str]:
     else:
         kind = next(kind for kind in parts if kind not in (USER, CLIENT, IP))
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {kind}")
-    return f"/config/{relative}", relative
+    return f"/config/{relative}"
 
 
 def _check_address(name: str | None) -> None:

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.handlers.context import RequestContext
@@ -73,24 +74,13 @@ def _infos(values: dict[str, str]) -> list[DescribeUserScramCredentialsResponse.
 async def alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
     changes: list[Deletion | Upsertion] = [*request.deletions, *request.upsertions]
     seen = Counter((change.name, change.mechanism) for change in changes)
-    stored = await load_configs(ctx.broker.store, paths.USER_CONFIGS)
     outcome: dict[str, KafkaError | None] = {}
-    wanted: dict[str, dict[str, str]] = {}
-    for change in changes:
-        values = wanted.setdefault(change.name, dict(stored.get(paths.sanitize(change.name), {})))
+    for name in dict.fromkeys(change.name for change in changes):
         try:
-            mechanism = _check(change)
-            if seen[change.name, change.mechanism] > 1:
-                text = "A user credential cannot be altered twice in the same request"
-                raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
-            _apply(change, mechanism, values)
-            outcome.setdefault(change.name, None)
+            await _alter_user(ctx, name, [change for change in changes if change.name == name], seen)
+            outcome[name] = None
         except KafkaError as error:
-            outcome[change.name] = error
-    for name, values in wanted.items():
-        if outcome[name] is None:
-            path = f"{paths.USER_CONFIGS}/{paths.sanitize(name)}"
-            await ctx.broker.controller.put_config(path, values, f"users/{paths.sanitize(name)}", lambda: None)
+            outcome[name] = error
     return AlterUserScramCredentialsResponse(
         results=[
             Altered(user=name, error_message=None)
@@ -99,6 +89,24 @@ async def alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest) 
             for name, error in outcome.items()
         ]
     )
+
+
+async def _alter_user(
+    ctx: RequestContext, name: str, changes: Iterable[Deletion | Upsertion], seen: Mapping[tuple[str, int], int]
+) -> None:
+    """All of a user's changes, or none."""
+    checked = [(change, _check(change)) for change in changes]
+    if any(seen[name, change.mechanism] > 1 for change, _ in checked):
+        text = "A user credential cannot be altered twice in the same request"
+        raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
+
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        for change, mechanism in checked:
+            _apply(change, mechanism, stored)
+        return stored
+
+    path = f"{paths.USER_CONFIGS}/{paths.sanitize(name)}"
+    await ctx.broker.controller.entity_configs.change(path, decide, lambda _: None)
 
 
 def _check(change: Deletion | Upsertion) -> Mechanism:

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tidelog.broker import config as keys
 from tidelog.broker.handlers.context import RequestContext
-from tidelog.broker.store.errors import NodeExistsError, NoNodeError
+from tidelog.broker.store.api import Create, Operation, SetData, Store
+from tidelog.broker.store.errors import NoNodeError
+from tidelog.broker.store.tree import ancestors
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse
@@ -29,47 +32,44 @@ def is_storable(group: str) -> bool:
 
 
 async def commit_to_store(ctx: RequestContext, group: str, topics: list[Any]) -> OffsetCommitResponse:
+    """All offsets of the request in one step: a client that leaves has committed them all, or none."""
     answers: dict[str, CommitAnswer] = {}
+    accepted: dict[str, bytes] = {}
     for topic in topics:
         answer = answers.setdefault(topic.name, CommitAnswer(name=topic.name, partitions=[]))
         for entry in topic.partitions:
-            code = await _commit(ctx, group, topic.name, entry)
+            code = _refusal(ctx, group, topic.name, entry)
+            if not code:
+                path = offset_path(group, topic.name, entry.partition_index)
+                accepted[path] = str(entry.committed_offset).encode()
             answer.partitions.append(
                 OffsetCommitResponse.OffsetCommitResponsePartition(
                     partition_index=entry.partition_index, error_code=code
                 )
             )
+    if accepted:
+        await ctx.broker.changes.run(f"offsets of {group}", lambda: _put(ctx.broker.store, accepted))
     return OffsetCommitResponse(topics=list(answers.values()))
 
 
-async def _commit(ctx: RequestContext, group: str, topic: str, entry: Any) -> ErrorCode:
+def _refusal(ctx: RequestContext, group: str, topic: str, entry: Any) -> ErrorCode:
     if ctx.broker.metadata.partition(TopicPartition(topic, entry.partition_index)) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if len(entry.committed_metadata or "") > ctx.broker.config[keys.OFFSET_METADATA_MAX_BYTES]:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    if not is_storable(group):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    await _put(ctx, offset_path(group, topic, entry.partition_index), str(entry.committed_offset).encode())
-    return ErrorCode.NONE
+    return ErrorCode.NONE if is_storable(group) else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-async def _put(ctx: RequestContext, path: str, data: bytes) -> None:
-    """Set the node, made with its parents if it is not there yet."""
-    store = ctx.broker.store
-    try:
-        await store.set(path, data)
-        return
-    except NoNodeError:
-        parts = path.strip("/").split("/")
-    for count in range(1, len(parts)):
-        try:
-            await store.create("/" + "/".join(parts[:count]))
-        except NodeExistsError:
-            continue
-    try:
-        await store.create(path, data)
-    except NodeExistsError:
-        await store.set(path, data)
+async def _put(store: Store, nodes: Mapping[str, bytes]) -> None:
+    """Set the nodes, made with their parents where they are not there yet."""
+    parents = dict.fromkeys(parent for path in nodes for parent in ancestors(path))
+    wanted = [*parents, *nodes]
+    found = dict(zip(wanted, await store.get_many(wanted), strict=True))
+    operations: list[Operation] = [Create(path) for path in parents if found[path] is None]
+    for path, data in nodes.items():
+        there = found[path]
+        operations.append(Create(path, data) if there is None else SetData(path, data, there[1].version))
+    await store.multi(operations)
 
 
 async def fetch_from_store(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:

@@ -96,15 +96,16 @@ async def delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTop
         results = [_deleted(name, ZERO_UUID, code) for name in request.topic_names]
         results += [_deleted(topic.name, topic.topic_id, code) for topic in request.topics]
         return DeleteTopicsResponse(responses=results)
-    names, results = _to_delete(ctx, request)
-    images = [(name, ctx.broker.metadata.topic_id(name)) for name in names]
-    await ctx.broker.controller.delete_topics(names)
-    results += [_deleted(name, topic_id, ErrorCode.NONE) for name, topic_id in images]
+    names, ids, results = _to_delete(request)
+    for deletion in await ctx.broker.controller.delete_topics(names, ids):
+        error = deletion.error or KafkaError(ErrorCode.NONE)
+        results.append(_deleted(deletion.name, deletion.topic_id, error.code, error.message))
     return DeleteTopicsResponse(responses=results)
 
 
-def _to_delete(ctx: RequestContext, request: DeleteTopicsRequest) -> tuple[list[str], list[Deleted]]:
-    """Names and ids, each given once, resolved to topics; what cannot be is answered."""
+def _to_delete(request: DeleteTopicsRequest) -> tuple[list[str], list[bytes], list[Deleted]]:
+    """Names and ids that are given once, and the answers to what is no request. Which topics they are is decided when
+    they are deleted."""
     results: list[Deleted] = []
     by_name: Counter[str] = Counter(request.topic_names)
     by_id: Counter[bytes] = Counter()
@@ -120,28 +121,14 @@ def _to_delete(ctx: RequestContext, request: DeleteTopicsRequest) -> tuple[list[
             by_id[topic.topic_id] += 1
         else:
             by_name[topic.name] += 1
-    found: dict[str, None] = {}
     for topic_id, count in by_id.items():
-        name = ctx.broker.metadata.topic_name(topic_id)
         if count > 1:
             results.append(_deleted(None, topic_id, ErrorCode.INVALID_REQUEST, "Duplicate topic id."))
-        elif name is None:
-            results.append(_deleted(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID))
-        else:
-            found[name] = None
     for name, count in by_name.items():
         if count > 1:
             results.append(_deleted(name, ZERO_UUID, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
-        elif name not in ctx.broker.metadata.topics:
-            results.append(_deleted(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        elif name in found:
-            del found[name]
-            text = "The provided topic name maps to an ID that was already supplied."
-            topic_id = ctx.broker.metadata.topic_id(name)
-            results.append(_deleted(name, topic_id, ErrorCode.INVALID_REQUEST, text))
-        else:
-            found[name] = None
-    return list(found), results
+    once = [name for name, count in by_name.items() if count == 1]
+    return once, [topic_id for topic_id, count in by_id.items() if count == 1], results
 
 
 def _deleted(name: str | None, topic_id: bytes, code: ErrorCode, text: str | None = None) -> Deleted:

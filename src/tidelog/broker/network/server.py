@@ -33,7 +33,7 @@ def limits_from(config: BrokerConfig) -> NetworkLimits:
         max_frame=config[keys.SOCKET_REQUEST_MAX_BYTES],
         max_connections=config[keys.MAX_CONNECTIONS],
         max_connections_per_ip=config[keys.MAX_CONNECTIONS_PER_IP],
-        per_ip_overrides=parse_overrides(config[keys.MAX_CONNECTIONS_PER_IP_OVERRIDES]),
+        per_ip_overrides=config.per_ip_overrides,
         creation_rate=config[keys.MAX_CONNECTION_CREATION_RATE],
         max_idle_ms=config[keys.CONNECTIONS_MAX_IDLE_MS],
         send_buffer=_if_set(config, keys.SOCKET_SEND_BUFFER_BYTES),
@@ -59,12 +59,6 @@ def _if_set(config: BrokerConfig, key: Key[int]) -> int:
 def sending_threads(config: BrokerConfig) -> int:
     """Threads that send files beside the loop: the loop is a network thread too, and needs a core."""
     return max(1, min(config[keys.NUM_NETWORK_THREADS], os.cpu_count() or 1) - 1)
-
-
-def parse_overrides(text: str) -> dict[str, int]:
-    """`host:count,host:count`."""
-    pairs = (entry.rpartition(":") for entry in text.split(",") if entry.strip())
-    return {host.strip(): int(count) for host, _, count in pairs}
 
 
 class SocketServer:

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.broker.handlers.config_changes import check_group_values
+from tidelog.broker.controller.config_changes import check_group_values
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol import messages as m

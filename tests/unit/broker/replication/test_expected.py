@@ -10,7 +10,7 @@ from tidelog.broker.controller.topic_plans import NewTopic
 from tidelog.broker.server import Broker
 from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
 
-COUNT = AT_ONCE + 40
+COUNT = AT_ONCE + 400
 LAST = TopicPartition("large", COUNT - 1)
 
 

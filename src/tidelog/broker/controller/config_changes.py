@@ -13,9 +13,11 @@ from typing import Any
 
 from tidelog.broker.config.broker_config import BrokerConfig, listener_key
 from tidelog.broker.config.definition import BROKER_KEYS
+from tidelog.broker.topic_configs import TopicConfigs, usable_overrides
 from tidelog.common.config import ConfigDef, ConfigError, Key, Type, Update, at_least, format_value
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
+from tidelog.log.config import TOPIC_KEYS, check_topic_config
 
 
 class Resource(IntEnum):
@@ -68,6 +70,50 @@ def apply_changes(present: Mapping[str, str], changes: Iterable[Change], keys: C
             text = _combined(values.get(change.name), change, text, keys)
         values[change.name] = text
     return values
+
+
+def plan_topic_config(
+    stored: Mapping[str, str], changes: Iterable[Change], *, replace: bool, defaults: Mapping[str, object]
+) -> dict[str, str]:
+    """What a topic will have set. Keys that another Kafka set and this one does not know stay; new ones must be known.
+    What is stored and cannot be is dropped."""
+    present = {} if replace else _without_unusable(stored)
+    values = apply_changes(present, changes, TOPIC_KEYS)
+    known_or_new = {name: value for name, value in values.items() if name in TOPIC_KEYS or name not in present}
+    check_topic_config(known_or_new, defaults)
+    return values
+
+
+def _without_unusable(stored: Mapping[str, str]) -> dict[str, str]:
+    usable = usable_overrides(stored)
+    return {name: value for name, value in stored.items() if name in usable or name not in TOPIC_KEYS}
+
+
+def plan_broker_config(
+    stored: Mapping[str, str],
+    changes: Iterable[Change],
+    *,
+    replace: bool,
+    config: BrokerConfig,
+    topics: TopicConfigs,
+    per_broker: bool,
+) -> dict[str, str]:
+    """What will be set for this broker or for all: each value allowed, and all of them beside each other, beside the
+    other layer and beside what topics have set."""
+    values = apply_changes({} if replace else config.usable(stored), changes, config.static.definition)
+    check_broker_values(values, config, per_broker=per_broker)
+    try:
+        topics.check_under(config.with_dynamic(*broker_layers(values, config, per_broker=per_broker)))
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error
+    return values
+
+
+def broker_layers(
+    values: Mapping[str, str], config: BrokerConfig, *, per_broker: bool
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Both dynamic layers, one of them new."""
+    return (values, config.dynamic_default) if per_broker else (config.dynamic_broker, values)
 
 
 def _combined(present: str | None, change: Change, text: str, keys: ConfigDef) -> str:

@@ -1,0 +1,65 @@
+"""Config nodes of the store: of topics, brokers, groups, users, clients, addresses and client metrics.
+
+Each change is one step of the controller: read what is stored, decide what it shall be (a pure function of that), write
+it by the version that was read, tell of it, apply it. Nothing comes in between, and nothing is written that was not
+checked against what it replaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tidelog.broker.controller.changes import Changes
+from tidelog.broker.store import paths, znodes
+from tidelog.broker.store.api import Create, Delete, Operation, SetData, Store
+from tidelog.broker.store.tree import ancestors
+
+Decide = Callable[[dict[str, str]], Mapping[str, str]]
+"""What is stored → what shall be. Raises KafkaError, and then nothing is changed."""
+
+#: How many notes of changes are kept: brokers that read them have done so long before.
+NOTES = 10
+
+
+class EntityConfigs:
+    def __init__(self, changes: Changes, store: Store) -> None:
+        self._changes = changes
+        self._store = store
+
+    async def change(
+        self, path: str, decide: Decide, apply: Callable[[Mapping[str, str]], None], *, validate_only: bool = False
+    ) -> None:
+        """Change what is set for the entity at `path`, durably and at once."""
+
+        async def step() -> None:
+            values = await self.write(path, decide, validate_only=validate_only)
+            if values is not None:
+                with self._changes.applying(f"The config of {path}"):
+                    apply(values)
+
+        await self._changes.run(f"configs at {path}", step)
+
+    async def write(
+        self, path: str, decide: Decide, *, also: Sequence[Operation] = (), validate_only: bool = False
+    ) -> Mapping[str, str] | None:
+        """Within a step: read, decide, write. Returns what is set now; None if it was only checked."""
+        above = list(ancestors(path))
+        *parents, found = await self._store.get_many([*above, path])
+        values = decide({} if found is None else znodes.decode_config(path, found[0]))
+        if validate_only:
+            return None
+        data = znodes.encode_config(values)
+        operations: list[Operation] = [Create(p) for p, there in zip(above, parents, strict=True) if there is None]
+        operations.append(Create(path, data) if found is None else SetData(path, data, found[1].version))
+        operations += [*also, *await self._note(path)]
+        await self._store.multi(operations)
+        return values
+
+    async def _note(self, path: str) -> list[Operation]:
+        """Tell whoever watches what to read again, and forget old notes."""
+        notes = await self._store.children(paths.CONFIG_CHANGES)
+        entity = path.removeprefix("/config/")
+        return [
+            *(Delete(f"{paths.CONFIG_CHANGES}/{name}") for name in notes[:-NOTES]),
+            Create(f"{paths.CONFIG_CHANGES}/config_change_", znodes.encode_config_change(entity), sequential=True),
+        ]
