@@ -360,6 +360,8 @@ MUTANTS = [
         "for name in config.unknown:",
         "for name in ():",
         "unit/client/test_config.py",
+    ),
+    Mutant(
         "a-change-is-the-connections",
         "broker/controller/changes.py",
         "return await asyncio.shield(task)",

@@ -139,7 +139,7 @@ async def test_a_moved_log_has_what_is_set_from_outside(dirs: list[Path]) -> Non
         assert log_of(broker, T).verify_transactions
         guard = log_of(broker, T).start_verification(7, 0, 0)
         move(broker, T)
-        await broker.controller.set_topic_config("t", {"max.message.bytes": "12345"})
+        await broker.controller.change_topic_config("t", lambda _: {"max.message.bytes": "12345"})
         assert broker.log_manager.future[T].config.max_message_bytes != 12345
         before = log_of(broker, T)
         broker.config.apply_dynamic({}, {"replica.alter.log.dirs.io.max.bytes.per.second": str(1 << 40)})

@@ -11,6 +11,7 @@ A broker on the embedded store is always the controller. With a shared store it 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Protocol
@@ -31,7 +32,7 @@ from tidelog.broker.controller.topic_plans import Deletion, NewTopic, TopicPlan
 from tidelog.broker.metadata_cache import MetadataCache
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import Create, Delete, Operation, SetData, Stat, Store, ensure_path
-from tidelog.broker.store.errors import BadVersionError, NodeExistsError
+from tidelog.broker.store.errors import BadVersionError, NodeExistsError, StoreFullError
 from tidelog.broker.store.znodes import ProducerIdBlock
 from tidelog.broker.topic_configs import TopicConfigs
 from tidelog.common.clock import Clock
@@ -39,6 +40,8 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig, check_topic_config
+
+logger = logging.getLogger(__name__)
 
 
 class Propagation(Protocol):
@@ -238,7 +241,10 @@ class Controller:
             with self._changes.applying("The deletion of topics"):
                 self._metadata.apply(deleted=[image.name for image in images])
             self._doomed.update((image.name, image) for image in images)
-            await self._finish_deletions()
+            try:
+                await self._finish_deletions()
+            except StoreFullError as error:  # decided and durable: what is left to write is made up for
+                logger.error("The deletion of topics is to be finished: %s", error)
         return planned
 
     async def _finish_deletions(self) -> None:
