@@ -157,7 +157,7 @@ MUTANTS = [
     Mutant(
         "refused-adoption-sticks",
         "broker/adoption/adopt.py",
-        "            configs.log_config(name)\n",
+        "            configs.check(name)\n",
         "            configs.overrides(name)\n",
         "unit/broker/adoption",
     ),
@@ -366,6 +366,13 @@ MUTANTS = [
         "broker/controller/changes.py",
         "return await asyncio.shield(task)",
         "return await task",
+        "faults/broker/test_hang_ups.py",
+    ),
+    Mutant(
+        "a-sync-is-the-connections",
+        "broker/replication/replica_manager.py",
+        "        await asyncio.shield(task)",
+        "        await task",
         "faults/broker/test_hang_ups.py",
     ),
     Mutant(

@@ -127,8 +127,7 @@ async def ask(broker: Broker, request: Message, version: int, leave: Leave | Non
         await until(lambda: not broker.changes)
         if leave is not None and leave.left:
             await broker.store.exists("/")  # behind every write so far
-            await asyncio.sleep(0.005)  # what went to a thread has come back
-        await until(lambda: not broker.network.workers and not broker.changes)
+        await until(lambda: not (broker.network.workers or broker.changes or broker.replicas._syncing))
     finally:
         restore()
         dispatcher._routes.pop(key, None)

@@ -71,6 +71,11 @@ class TopicConfigs:
             self._made[topic] = made
         return made
 
+    def check(self, topic: str) -> None:
+        """Whether everything that is set for a topic holds, of the keys that are known; raises ConfigError."""
+        own = {name: text for name, text in self.overrides(topic).items() if name in TOPIC_KEYS}
+        LogConfig.from_topic(own, self._defaults_of(topic))
+
     @property
     def default(self) -> LogConfig:
         """What a topic has that sets nothing."""

@@ -157,7 +157,7 @@ async def _check_configs(broker: Broker, plan: AdoptionPlan, entities: Mapping[s
             values[key] = nearest
         configs.set(name, values)
         try:
-            configs.log_config(name)
+            configs.check(name)
         except KafkaError as error:
             raise StorageError(
                 f"Topic {name} cannot be adopted: {error.message}. Nothing has been taken over; change it in the "

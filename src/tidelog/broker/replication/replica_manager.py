@@ -62,6 +62,8 @@ class ReplicaManager:
         self._isr_changes = IsrChanges(lambda: broker.controller.alter_isr, self._on_isr_changed)
         self._next_look: TimerEntry | None = None
         self.flusher = Flusher(broker.log_manager)
+        #: Appends that are in the log and count when they are synced.
+        self._syncing: set[asyncio.Task[None]] = set()
         broker.log_manager.on_dir_failure(self._on_dir_failure)
         broker.config.on_change(self._on_config)
 
@@ -352,11 +354,22 @@ class ReplicaManager:
         return info
 
     async def written(self, partition: Partition, info: AppendInfo) -> None:
-        """Until an append counts as written (`flush.messages`), and tell who waits for it. Raises KafkaError."""
-        if info.flush_required:
-            await self.flusher.durable(partition.log, info.last_offset + 1)
-            if partition.is_leader:
-                partition.advance_high_watermark()
+        """Until an append counts as written (`flush.messages`), and tell who waits for it. Raises KafkaError.
+
+        The records are in the log, whether their producer waits on or leaves: others are to see them all the same.
+        """
+        if not info.flush_required:
+            self.on_moved(partition)
+            return
+        task = asyncio.get_running_loop().create_task(self._synced(partition, info))
+        self._syncing.add(task)
+        task.add_done_callback(self._syncing.discard)
+        await asyncio.shield(task)
+
+    async def _synced(self, partition: Partition, info: AppendInfo) -> None:
+        await self.flusher.durable(partition.log, info.last_offset + 1)
+        if partition.is_leader:
+            partition.advance_high_watermark()
         self.on_moved(partition)
 
     async def committed(self, required: dict[TopicPartition, tuple[Partition, int]], timeout_ms: int) -> None:
