@@ -473,6 +473,13 @@ MUTANTS = [
         "overdue or group.checked_version != self._view.version",
         "unit/broker/coordinator/test_regexes.py",
     ),
+    Mutant(
+        "broken-writer-unheard-of",
+        "broker/coordinator/shard.py",
+        "            done(ErrorCode.UNKNOWN_SERVER_ERROR)\n",
+        "            pass\n",
+        "unit/broker/coordinator/test_refused_writes.py",
+    ),
 ]
 
 
