@@ -64,19 +64,16 @@ def test_overrides_hold_at_once_and_after_a_restart(tmp_path: Path) -> None:
         assert told_interval(wire, "a b") == 7000
 
 
-@async_test
-async def test_they_are_there_before_anybody_can_ask(tmp_path: Path) -> None:
-    values = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}
-    async with Server(values) as broker:
-        root = paths.GROUP_CONFIGS
-        stored = {INTERVAL: "6500"}
-        path = f"{root}/{paths.sanitize('team:svc')}"
-        await broker.controller.put_config(
-            path, stored, "groups/team%3Asvc", lambda: broker.entity_config_changed(root, "team:svc", stored)
-        )
-        assert broker.coordinators._group_config.heartbeat_interval_of("team:svc") == 6500
-    async with Server(values) as broker:
-        assert broker.coordinators._group_config.heartbeat_interval_of("team:svc") == 6500
+def test_they_are_there_before_anybody_can_ask(tmp_path: Path) -> None:
+    with Broker(tmp_path) as first, BlockingWire(first.address) as wire:
+        set_interval(wire, "team:svc", 6500)
+
+    @async_test
+    async def start_again() -> None:
+        async with Server({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}) as broker:
+            assert broker.coordinators._group_config.heartbeat_interval_of("team:svc") == 6500
+
+    start_again()
 
 
 @pytest.mark.parametrize("name", NAMES)
