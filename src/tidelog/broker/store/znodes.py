@@ -1,7 +1,7 @@
 """What is inside the nodes: JSON, with the fields and versions that Apache Kafka 3.9 writes and reads.
 
 Encoders write the newest version; decoders also take older ones (a topic of version 1 or 2 has no topic id), because a
-store may be a ZooKeeper that others wrote to. A node that cannot be read raises `StoreError` naming its path.
+store could be a ZooKeeper that others wrote to. A node that cannot be read raises `StoreError` naming its path.
 """
 
 from __future__ import annotations
