@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/pytest
 KERNEL_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '_*.h') setup.py
+PYTHON_SOURCES := $(shell find src -name '*.py')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build lint format test test-unit test-spec test-scenarios test-spark test-interop test-faults \
@@ -15,10 +16,14 @@ help:  ## this list
 
 # --- set-up -----------------------------------------------------------------------------------------------------
 
-$(VENV)/.dependencies: pyproject.toml
+# What compiles and packs, and nothing else: a wheel needs no Spark.
+$(VENV)/.build-tools:
 	@tools/system_packages.sh cc venv headers
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --upgrade pip "setuptools>=77" wheel "cython>=3.1"
+	@touch $@
+
+$(VENV)/.dependencies: pyproject.toml | $(VENV)/.build-tools
 	$(BIN)/pip install -q --no-build-isolation -e ".[dev]"
 	@touch $@
 
@@ -26,7 +31,12 @@ $(VENV)/.kernel: $(VENV)/.dependencies $(KERNEL_SOURCES)
 	$(BIN)/python setup.py -q build_ext --inplace
 	@touch $@
 
-setup: $(VENV)/.kernel  ## the environment in .venv, with the compiled kernel
+# Byte code for those who keep none themselves (PYTHONDONTWRITEBYTECODE): without it a start takes twice as long.
+$(VENV)/.bytecode: $(VENV)/.kernel $(PYTHON_SOURCES)
+	$(BIN)/python -m compileall -q src
+	@touch $@
+
+setup: $(VENV)/.bytecode  ## the environment in .venv, with the compiled kernel
 
 build: setup  ## compile the kernel
 
@@ -88,7 +98,7 @@ docs: setup  ## render the generated reference pages
 format: setup  ## put all files in form
 	$(BIN)/ruff check -q --fix . ; $(BIN)/ruff format -q .
 
-wheel: setup  ## a wheel that installs without a compiler
+wheel: $(VENV)/.build-tools  ## a wheel that installs without a compiler
 	$(BIN)/pip wheel -q --no-deps --no-build-isolation -w dist .
 	@ls dist/*.whl
 

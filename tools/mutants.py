@@ -141,6 +141,27 @@ MUTANTS = [
     Mutant("bound-is-read", "log/local_log.py", "else min(upper_bound, end)", "else end", LOG),
     Mutant("read-past-the-end", "log/local_log.py", "if offset > end or offset", "if offset > end + 1 or offset", LOG),
     Mutant(
+        "packed-old-entry-is-one-record",
+        "log/verify.py",
+        "RecordBatch(run, index).record_count",
+        "max(header.record_count, 1)",
+        "unit/cli/test_log_commands.py",
+    ),
+    Mutant(
+        "any-folder-is-a-partition",
+        "cli/log_paths.py",
+        "is not None and _holds_log(resolved)",
+        "is not None",
+        "unit/cli/test_log_commands.py",
+    ),
+    Mutant(
+        "deleted-topic-never-missed",
+        "broker/handlers/metadata.py",
+        "if name in metadata.topics and not deleted else",
+        "if name in metadata.topics else",
+        "unit/broker/handlers/test_control_plane.py",
+    ),
+    Mutant(
         "comeback-keeps-stale-configs",
         "broker/adoption/comeback.py",
         "if values != ours:",

@@ -14,6 +14,9 @@ from tidelog.common.uuids import ZERO_UUID
 
 ChangeCallback = Callable[[list[TopicImage], list[TopicImage]], None]
 
+#: How many names of deleted topics are remembered.
+DELETED_NAMES = 1000
+
 
 class MetadataCache:
     def __init__(self) -> None:
@@ -24,6 +27,8 @@ class MetadataCache:
         self.topics: dict[str, TopicImage] = {}
         self.version = 0
         self._names: dict[bytes, str] = {}
+        #: Names of deleted topics, the newest last, as far as nobody has used them again.
+        self._deleted: dict[str, None] = {}
         self._callbacks: list[ChangeCallback] = []
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -45,6 +50,10 @@ class MetadataCache:
             return None
         return image.partitions[tp.partition]
 
+    def was_deleted(self, name: str) -> bool:
+        """Whether there was a topic of this name, not long ago, and is none now."""
+        return name in self._deleted
+
     def is_alive(self, node_id: int) -> bool:
         return node_id in self.brokers
 
@@ -64,13 +73,17 @@ class MetadataCache:
             image = self.topics.pop(name, None)
             if image is not None:
                 self._names.pop(image.topic_id, None)
+                self._deleted[name] = None
                 gone.append(image)
+        while len(self._deleted) > DELETED_NAMES:
+            del self._deleted[next(iter(self._deleted))]
         new = list(changed)
         for image in new:
             before = self.topics.get(image.name)
             if before is not None and before.topic_id != image.topic_id:
                 self._names.pop(before.topic_id, None)
             self.topics[image.name] = image
+            self._deleted.pop(image.name, None)
             if image.topic_id != ZERO_UUID:
                 self._names[image.topic_id] = image.name
         self.version += 1

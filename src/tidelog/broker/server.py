@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -98,6 +99,7 @@ class Broker:
         self.group_configs: dict[str, Mapping[str, str]] = {}  # of single groups, by group id
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
+        self._signals: tuple[signal.Signals, ...] = ()
         self._stopping = False
 
     # -- life --------------------------------------------------------------------------------------------------------
@@ -127,6 +129,7 @@ class Broker:
         self.log_manager.open()
         await self._open_store(dirs[0])
         self.node_id = await settle_identity(self)
+        self.config.settle_node_id(self.node_id)
         reserve_producer_ids = await self._adopt()
         await self._load_configs()
         await guard_unknown(self)
@@ -186,6 +189,8 @@ class Broker:
         if self._own_store is not None:
             await self._stop_part("store", self._own_store.close())
         self._ended.set()
+        for number in self._signals:
+            asyncio.get_running_loop().remove_signal_handler(number)
         if self.node_id >= 0:
             logger.info("Node %d has stopped", self.node_id)
 
@@ -206,6 +211,13 @@ class Broker:
     async def wait_ended(self) -> None:
         """Until somebody stops the broker or it fails (then `failure` says why)."""
         await self._ended.wait()
+
+    def stop_on_signals(self) -> None:
+        """Take SIGTERM and Ctrl-C for the wish to end (`wait_ended` returns), until the broker has stopped."""
+        loop = asyncio.get_running_loop()
+        self._signals = (signal.SIGTERM, signal.SIGINT)
+        for number in self._signals:
+            loop.add_signal_handler(number, self._ended.set)
 
     def fatal(self, error: BaseException) -> None:
         """Something died without which the broker cannot go on: say so, remember it, end."""

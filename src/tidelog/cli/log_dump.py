@@ -99,7 +99,8 @@ def dump(
         if not is_partition(path) and limit is None and not topic and not as_json:
             output.remark("This is a whole log directory; --topic, --limit or a partition's path shows less.")
     if records:
-        _dump_records(batches, output, offset, end, (from_time, to_time), limit)
+        several = path.is_dir() and not is_partition(path)
+        _dump_records(batches, output, offset, end, (from_time, to_time), limit, several)
     else:
         _dump_batches(batches, output, limit)
 
@@ -186,26 +187,37 @@ def _dump_records(
     end: int | None,
     times: tuple[int | None, int | None],
     limit: int | None,
+    several: bool,
 ) -> None:
+    """Records, one line each; those of `several` partitions under their partition's name."""
     wanted = (
-        (_record_fields(topic, batch, record), record)
-        for topic, _, _, _, batch in batches
-        for record in batch.records()
+        (_record_fields(placed, record), record)
+        for placed in batches
+        for record in placed.batch.records()
         if _in_range(record.offset, start, end) and _in_range(record.timestamp, *times)
     )
+    shown = ""
     for fields, record in _or_remark(islice(wanted, limit), output, "records"):
         if output.as_json:
             output.json(fields)
-        else:
-            output.line(_record_line(fields, record))
+            continue
+        if several and fields["partition"] != shown:
+            shown = fields["partition"]
+            output.line(shown, style="bold")
+        output.line(_record_line(fields, record))
 
 
 def _in_range(value: int, start: int | None, end: int | None) -> bool:
     return (start is None or value >= start) and (end is None or value < end)
 
 
-def _record_fields(topic: str, batch: RecordBatch, record: Record) -> dict[str, Any]:
-    fields: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
+def _record_fields(placed: Placed, record: Record) -> dict[str, Any]:
+    topic, batch = placed.topic, placed.batch
+    fields: dict[str, Any] = {
+        "partition": placed.partition or None,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+    }
     if batch.is_control:
         return {**fields, "control": control_type(record.key).name, "producer_id": batch.producer_id}
     decoded = decode_internal(topic, record)

@@ -7,8 +7,18 @@ from itertools import groupby
 from pathlib import Path
 
 from tidelog.common.errors import UsageError
-from tidelog.log.names import parse_dir
+from tidelog.log.log_dir import CHECKPOINTS
+from tidelog.log.names import (
+    LEADER_EPOCH_FILE,
+    META_PROPERTIES_FILE,
+    PARTITION_METADATA_FILE,
+    parse_dir,
+    split_name,
+)
 from tidelog.log.reader import LogDirectory, PartitionReader
+
+#: What lies in a partition's directory besides files that are named after offsets.
+PARTITION_FILES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 
 
 def partitions_of(paths: Sequence[Path], topics: Sequence[str] = ()) -> Iterator[PartitionReader]:
@@ -33,15 +43,26 @@ def _partitions(path: Path) -> list[PartitionReader]:
     if is_partition(path):
         start = LogDirectory(path.resolve().parent).log_start_offsets.get(parse_dir(path.resolve().name)[0])  # type: ignore[index]  # is_partition checked it
         return [PartitionReader(path, log_start_offset=start)]
+    if not _is_log_directory(path):
+        raise UsageError(f"{path} is no log directory: it has no {META_PROPERTIES_FILE}, no checkpoint and no log")
     return LogDirectory(path).partitions()
 
 
 def is_partition(path: Path) -> bool:
-    """Whether a directory is a partition's: so its name says, and a log directory does not look like that inside."""
+    """Whether a directory is a partition's: by its name, and by what lies in it."""
     resolved = path.resolve()
-    if parse_dir(resolved.name) is None:
-        return False
-    return not any(child.is_dir() and parse_dir(child.name) is not None for child in resolved.iterdir())
+    return parse_dir(resolved.name) is not None and _holds_log(resolved)
+
+
+def _holds_log(path: Path) -> bool:
+    return any(split_name(child.name) is not None or child.name in PARTITION_FILES for child in path.iterdir())
+
+
+def _is_log_directory(path: Path) -> bool:
+    children = list(path.iterdir())
+    if any(child.name == META_PROPERTIES_FILE or child.name in CHECKPOINTS for child in children):
+        return True
+    return any(child.is_dir() and is_partition(child) for child in children)
 
 
 def by_directory(partitions: Iterable[PartitionReader]) -> Iterator[tuple[Path, list[PartitionReader]]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,24 +153,16 @@ def _with_suggestion(name: str) -> str:
 
 async def _run(config: BrokerConfig) -> BaseException | None:
     """Start, say so, wait, stop; returns why it had to end, if it had."""
-    import asyncio
-
     from tidelog.broker.server import Broker
 
     broker = Broker(config)
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked.set)
+    broker.stop_on_signals()
     await broker.start()
     gc.enable()
     gc.freeze()  # what is here now stays: never look through it again
     gc.set_threshold(10_000, 20, 20)  # requests leave no cycles; looking for them so often costs a tenth of a commit
     os.write(sys.stdout.fileno(), f"tidelog ready {broker.address}\n".encode())
-    ended = [loop.create_task(asked.wait()), loop.create_task(broker.wait_ended())]
-    await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
-    for task in ended:
-        task.cancel()
+    await broker.wait_ended()
     await broker.stop()
     return broker.failure
 

@@ -277,7 +277,7 @@ class LogLoader:
         return parts
 
     def _recover_segment(self, segment: Segment) -> int:
-        _LOG.info("%s: recovering", segment.data.path)
+        _LOG.debug("%s: recovering", segment.data.path)
         producers = self._producers(None)
         now = self._home.clock.time_ms()
         rebuild_producers(producers, self._segments, self._log_start, segment.base_offset, clean=False, now_ms=now)

@@ -82,9 +82,7 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
         directory.log_start_offsets(),
         directory.high_watermarks(),
     )
-    if wanted:
-        stop = "a clean" if known.clean else "an unclean"
-        logger.info("loading %d partitions of %s after %s stop", len(wanted), directory.path, stop)
+    started = manager.clock.monotonic()
 
     def load_one(item: tuple[Path, DirName]) -> PartitionLog:
         path, name = item
@@ -93,6 +91,10 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
     # After a clean stop a load is a few system calls: threads would only get into each other's way.
     for (_, name), log in zip(wanted, in_threads(load_one, wanted, 1 if known.clean else threads), strict=True):
         found.logs.append((name, log))
+    if wanted:
+        how, seconds = "loaded" if known.clean else "recovered", manager.clock.monotonic() - started
+        stop = "a clean" if known.clean else "an unclean"
+        logger.info("%s %d partitions of %s after %s stop (%.1f s)", how, len(wanted), directory.path, stop, seconds)
     return found
 
 

@@ -207,15 +207,15 @@ class PartitionReader:
 
     def to_arrow(self, **options: Any) -> pa.Table:
         """One Arrow table of everything in the ranges (the options of `arrow_batches`)."""
-        import pyarrow as pa
-
         from tidelog.records.arrow import batches_to_arrow
+        from tidelog.records.arrow_module import require_pyarrow
 
+        table = require_pyarrow().Table
         parts = list(self.arrow_batches(**options))
         if not parts:
             options = {name: options[name] for name in ("columns",) if name in options}
             parts = [batches_to_arrow([b""], **options)]
-        return pa.Table.from_batches(parts)
+        return table.from_batches(parts)
 
 
 _Placed = tuple[SegmentReader, int, RecordBatch]

@@ -6,6 +6,7 @@ by how much of the log was seen.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +17,11 @@ from tidelog.log.cleaner import legacy
 from tidelog.log.cleaner.transactions import CleanedTransactions
 from tidelog.log.reader import PartitionReader
 from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import BATCH_OVERHEAD
+from tidelog.records._columns import ColumnReader
+from tidelog.records._filter import BatchFilter
+from tidelog.records.attributes import BATCH_OVERHEAD, BatchHeader, TimestampType
 from tidelog.records.batch import RecordBatch
-from tidelog.records.compression import decompress
+from tidelog.records.compression import DEFAULT_LIMIT, decompress
 
 #: Memory of the map that counts keys: about 1.4 million exactly.
 KEY_MEMORY = 32 << 20
@@ -79,6 +82,7 @@ class StatisticsReader:
                 result.bytes += run.size
                 for index in range(len(run)):
                     self._batch(RecordBatch(run, index))
+                self._earliest(run)
                 self._count_keys(run)
                 self._progress(run.size)
         if self._offsets is not None:
@@ -99,16 +103,26 @@ class StatisticsReader:
             result.first_offset = batch.base_offset
         result.last_offset = header.last_offset
         if header.max_timestamp >= 0:
-            result.min_time = (
-                header.max_timestamp if result.min_time is None else min(result.min_time, header.max_timestamp)
-            )
-            result.max_time = (
-                header.max_timestamp if result.max_time is None else max(result.max_time, header.max_timestamp)
-            )
+            result.max_time = max(header.max_timestamp, result.max_time or 0)
         if self._ratio and header.is_compressed and header.magic >= 2:
             payload = batch.raw[BATCH_OVERHEAD:]
             result.packed_bytes += len(payload)
             result.plain_bytes += len(decompress(header.codec, payload))
+
+    def _earliest(self, run: BatchRun) -> None:
+        """The smallest timestamp. Records need not be in its order: without them, the first of each batch stands in."""
+        if self._ratio:
+            reader = ColumnReader(BatchFilter(skip_control=False), limit=DEFAULT_LIMIT)
+            reader.add(memoryview(run.buffer)[: run.size])  # type: ignore[arg-type]  # a scanned run has its buffer
+            times = array("q", bytes(8 * reader.rows_bound))
+            rows = reader.fill(timestamp=times.buffer_info()[0])[0]
+            found = (time for time in times[:rows] if time >= 0)
+        else:
+            found = (time for time in map(_first_time, map(run.header, range(len(run)))) if time >= 0)
+        earliest = min(found, default=None)
+        if earliest is not None:
+            known = self.result.min_time
+            self.result.min_time = earliest if known is None else min(known, earliest)
 
     def _count_keys(self, run: BatchRun) -> None:
         offsets = self._offsets
@@ -129,3 +143,9 @@ class StatisticsReader:
             if full:
                 self.result.keys_exact = False
                 return
+
+
+def _first_time(header: BatchHeader) -> int:
+    """The timestamp of a batch's first record, as far as the header tells: else the largest one."""
+    plain = header.magic >= 2 and header.delete_horizon is None and header.timestamp_type == TimestampType.CREATE_TIME
+    return header.base_timestamp if plain else header.max_timestamp

@@ -25,6 +25,7 @@ from tidelog.log.segment_reader import SegmentReader
 from tidelog.log.txn_index import AbortedTxn
 from tidelog.records._batches import BatchRun
 from tidelog.records.attributes import BatchHeader
+from tidelog.records.batch import RecordBatch
 
 ERROR, WARNING = "error", "warning"
 
@@ -155,7 +156,8 @@ class PartitionVerifier:
                 )
             self._next_offset = max(self._next_offset, header.next_offset)
             self.totals.batches += 1
-            self.totals.records += max(header.record_count, 0 if header.magic >= 2 else 1)
+            if index not in broken:  # a packed entry of magic 0 or 1 says how many it holds only inside
+                self.totals.records += RecordBatch(run, index).record_count
             observed.feed(position, header)
 
     def _checked(self, run: BatchRun) -> dict[int, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.logs import batch
 from support.managed_logs import append, compact_config, end_transaction, open_manager
 from tidelog.cli.main import main
 from tidelog.common.types import TopicPartition
@@ -20,6 +21,8 @@ from tidelog.protocol.messages import (
     TransactionLogKey,
     TransactionLogValue,
 )
+from tidelog.records.attributes import Codec
+from tidelog.records.builder import BatchBuilder
 from tidelog.testing.clock import START_MS, ManualClock
 
 ORDERS = TopicPartition("orders", 0)
@@ -255,3 +258,47 @@ def test_help_has_examples(log: Command, command: str) -> None:
     text = log(command, "--help")
     assert "Examples:" in text
     assert f"tidelog log {command}" in text
+
+
+def segment(folder: Path, *batches: bytes) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "00000000000000000000.log").write_bytes(b"".join(batches))
+    for kind in ("index", "timeindex"):
+        (folder / f"00000000000000000000.{kind}").touch()
+    return folder
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_the_records_inside_a_packed_old_entry_are_counted(log: Command, tmp_path: Path, magic: int) -> None:
+    packed = batch([b"a", b"b", b"c"], magic=magic, codec=Codec.GZIP)
+    partition = segment(tmp_path / "old-0", packed, batch([b"d"], base_offset=3, magic=magic))
+    assert log.json("verify", partition)[-1]["records"] == 4
+    assert log.json("stat", partition)[0]["records"] == 4
+
+
+def test_the_time_range_begins_with_the_earliest_record(log: Command, tmp_path: Path) -> None:
+    builder = BatchBuilder()
+    for time in (3_000, 1_000, 9_000):
+        builder.append(time, None, b"x")
+    partition = segment(tmp_path / "late-0", builder.build())
+    (found,) = log.json("stat", partition)
+    assert (found["min_time"], found["max_time"]) == (1_000, 9_000)
+    (found,) = log.json("stat", partition, "--fast")
+    assert (found["min_time"], found["max_time"]) == (3_000, 9_000), "the first record's, by the header alone"
+
+
+def test_dumped_records_name_their_partition(log: Command, data: Path) -> None:
+    named = [line["partition"] for line in log.json("dump", data, "--records")]
+    assert set(named) == {"orders-0", "__consumer_offsets-3", "__transaction_state-0"}
+    lines = log("dump", data, "--records").splitlines()
+    assert {"orders-0", "__consumer_offsets-3", "__transaction_state-0"} <= set(lines)
+    assert "orders-0" not in log("dump", data / "orders-0", "--records").splitlines()
+
+
+def test_folders_that_only_look_like_partitions_are_none(log: Command, tmp_path: Path, caplog) -> None:
+    for name in ("dbus-1", "gtk-2", "X11"):
+        (tmp_path / "etc" / name).mkdir(parents=True)
+    for command in ("stat", "verify", "dump"):
+        log(command, tmp_path / "etc", status=2)
+        log(command, tmp_path / "etc" / "dbus-1", status=2)
+    assert not caplog.records

@@ -452,3 +452,16 @@ def test_producers_expire_by_the_brokers_key(data: Path) -> None:
     clock.advance(2)
     assert again.logs[TopicPartition("t", 0)].expire_producers(clock.time_ms()) == 1
     again.shutdown()
+
+
+def test_an_unclean_stop_is_one_line_in_the_log(data: Path, caplog):
+    manager = open_manager(data)
+    for index in range(5):
+        append(manager.create(TopicPartition("t", index), CONFIG), [(b"k", b"v")])
+    for directory in manager.dirs:
+        directory.close()  # the process dies
+    caplog.clear()
+    with caplog.at_level("INFO"):
+        open_manager(data).shutdown()
+    assert len(caplog.messages) == 1
+    assert f"recovered 5 partitions of {data} after an unclean stop" in caplog.messages[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,10 @@ def test_only_the_used_part_of_a_preallocated_index_is_read(tmp_path: Path, entr
     assert segment.offset_index_data == used
     segment.file(INDEX).unlink()
     assert segment.offset_index == []
+
+
+def test_arrow_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "t-0").mkdir()
+    with pytest.raises(UsageError, match=r"pip install 'tidelog\[arrow\]'"):
+        LogDirectory(tmp_path).partition("t", 0).to_arrow()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tidelog.testing import Broker
@@ -45,3 +46,9 @@ def test_two_brokers_do_not_know_each_other(tmp_path):
         one.create_topic("t")
         assert "t" not in two.server.metadata.topics
         assert one.port != two.port
+
+
+@pytest.mark.parametrize("tidelog_config", [{"num.partitions": "3"}])
+def test_the_fixtures_broker_has_the_keys_of_tidelog_config(tidelog):
+    produce(tidelog.address, "made-on-the-way", [b"a"])
+    assert tidelog.server.metadata.partition_count("made-on-the-way") == 3

@@ -163,6 +163,12 @@ class BrokerConfig:
                         raise ConfigError(name, layer[name], error.allowed) from None
         return self[key]
 
+    def settle_node_id(self, node_id: int) -> None:
+        """The id that the broker has found for itself, under both of its names, as Kafka shows it."""
+        known = {keys.NODE_ID.name: node_id, keys.BROKER_ID.name: node_id}
+        self.raw.update({name: str(node_id) for name in known})
+        self.static, self._effective = self.static.with_values(known), self._effective.with_values(known)
+
     # -- derived -----------------------------------------------------------------------------------------------------
 
     @property

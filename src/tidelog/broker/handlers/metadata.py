@@ -2,7 +2,8 @@
 
 Large answers are the same bytes for everyone until something changes, so they are kept encoded, by what was asked and
 in which version; any change of the metadata cache drops them all. A topic that is created on the way is in this very
-answer: Apache Kafka answers an error first and lets the client ask again.
+answer: Apache Kafka answers an error first and lets the client ask again. So do we where a topic of that name has just
+been deleted: who knew the old one must see that it is gone.
 """
 
 from __future__ import annotations
@@ -183,7 +184,8 @@ async def _resolve(ctx: RequestContext, request: MetadataRequest) -> tuple[list[
                     topic_authorized_operations=operations,
                 )
             )
-    return [name for name in names if name in metadata.topics], missing
+    failed = {topic.name for topic in missing}
+    return [name for name in names if name in metadata.topics and name not in failed], missing
 
 
 def _unknown(name: str) -> ErrorCode:
@@ -195,8 +197,10 @@ async def _create(ctx: RequestContext, name: str) -> ErrorCode:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if name == SHARE_GROUP_STATE_TOPIC:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    metadata = ctx.broker.metadata
+    deleted = metadata.was_deleted(name)
     try:
         await ctx.broker.controller.ensure_topic(name)
     except KafkaError as error:
         return error.code
-    return ErrorCode.NONE if name in ctx.broker.metadata.topics else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE if name in metadata.topics and not deleted else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -259,6 +259,8 @@ def test_describe(wire: Wire, version: int) -> None:
     assert (first.group_state, first.error_code) == ("Empty", 0)
     assert second.group_state == "Dead"
     assert second.error_code == (ErrorCode.GROUP_ID_NOT_FOUND if version >= 6 else 0)
+    if version >= 6:
+        assert second.error_message == "Group unknown not found."
     if version >= 3:
         assert first.authorized_operations > 0
 

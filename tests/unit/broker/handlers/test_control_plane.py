@@ -525,3 +525,18 @@ def test_limits_of_one_listener_are_checked_and_take_effect(ask, broker):
     assert broker.server.network.table.limits.of("PLAINTEXT").max_connections == 777
     assert alter(ask, CONFIG_BROKER, "1", (name, DELETE, None)).error_code == 0
     assert broker.server.network.table.limits.of("PLAINTEXT").max_connections == (1 << 31) - 1
+
+
+def test_a_deleted_topic_is_missed_once_before_it_is_made_anew(ask):
+    create(ask, "phoenix")
+    ask(m.DeleteTopicsRequest(topic_names=["phoenix"], timeout_ms=60_000), 5)
+    first, second = (metadata(ask, "phoenix", create=True).topics[0] for _ in range(2))
+    assert (first.error_code, len(first.partitions)) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)
+    assert (second.error_code, len(second.partitions)) == (0, 2)
+    assert metadata(ask, "never-seen", create=True).topics[0].error_code == 0, "a new name is in the first answer"
+
+
+def test_a_broker_shows_the_id_that_it_found_for_itself(ask):
+    result = describe(ask, CONFIG_BROKER, "1")
+    assert [value_of(result, name).value for name in ("node.id", "broker.id")] == ["1", "1"]
+    assert value_of(result, "node.id").config_source == 4

@@ -49,7 +49,8 @@ class GroupAdmin:
             missing = DescribeGroupsResponse.DescribedGroup(group_id=group_id, group_state=ClassicState.DEAD.value)
             if version >= 6:
                 missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                missing.error_message = f"Group {group_id} is not a classic group."
+                known = group is not None and not isinstance(group, ClassicGroup)
+                missing.error_message = f"Group {group_id} {'is not a classic group' if known else 'not found'}."
             return missing
         stable = group.is_in(ClassicState.STABLE)
         return DescribeGroupsResponse.DescribedGroup(
