@@ -176,7 +176,7 @@ class PartitionLog(LocalLog):
         run.stamp(first_offset, leader_epoch, log_append_time=append_time)
         facts = survey(run, 0, count)
         if facts.largest_batch > self.config.max_message_bytes or facts.largest_batch > self.config.segment_size:
-            raise self._too_large(facts.largest_batch)
+            raise self.too_large(facts.largest_batch)
         if facts.legacy:
             self._append_without_epoch(run)
         elif leader_epoch != self.leader_epochs.latest_epoch:
@@ -263,10 +263,11 @@ class PartitionLog(LocalLog):
         """A message set of magic 0 or 1 is one request, all of it for one segment. It has no epochs: truncation goes by
         the high watermark again."""
         if run.size > self.config.segment_size:
-            raise self._too_large(run.size)
+            raise self.too_large(run.size)
         self.leader_epochs.clear()
 
-    def _too_large(self, size: int) -> KafkaError:
+    def too_large(self, size: int) -> KafkaError:
+        """The error for a batch of this size."""
         if size > self.config.max_message_bytes:
             return KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,

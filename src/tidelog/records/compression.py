@@ -6,27 +6,32 @@
              (see `lz4_frame`), and those bytes are still on people's disks
     zstd     plain frames; magic 2 only
 
-Decompression is bounded twice: by `limit`, and by what so few compressed bytes can possibly hold, so that a length
-field that lies costs nothing. All failures are CorruptRecordError. The codecs' C code releases the GIL. Each library is
-imported when its codec is first used: a broker should not pay for those that nobody sends.
+Decompression is bounded three times: by `limit`, by what so few compressed bytes can possibly hold, so that a length
+field that lies costs nothing, and by `MOST_PIECES` members or blocks, as tiny ones take time without being much. All
+failures are CorruptRecordError. The codecs' C code releases the GIL. Each library is imported when its codec is first
+used: a broker should not pay for those that nobody sends.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
 from tidelog.records import lz4_frame
 from tidelog.records.attributes import CURRENT_MAGIC, MAGIC_V2, Codec
 from tidelog.records.lz4_frame import MalformedError
 
-__all__ = ["DEFAULT_LIMIT", "Codec", "compress", "decompress"]
+__all__ = ["DEFAULT_LIMIT", "Codec", "UnpackedTooLargeError", "compress", "decompress"]
 
 Buffer = bytes | bytearray | memoryview
 
-#: A batch that unpacks to more than this is taken for a bomb, unless the caller allows more.
+#: A batch that unpacks to more than this is taken for a bomb, unless the caller allows more. (A producer measures its
+#: batches before they are packed: none comes near.)
 DEFAULT_LIMIT = 128 << 20
+#: Members or blocks of one batch. Producers write one member, and blocks of 32 KiB or more.
+MOST_PIECES = 10_000
 
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = XERIAL_MAGIC + b"\x00\x00\x00\x01" + b"\x00\x00\x00\x01"
@@ -34,11 +39,13 @@ XERIAL_BLOCK = 32 * 1024
 #: A snappy copy element makes at most 64 bytes of 2, so no honest block claims more.
 SNAPPY_RATIO = 32
 
+GZIP_MAGIC = b"\x1f\x8b"
 GZIP_WINDOW = 31  # zlib's number for "a gzip header, the largest window"
 LZ4_DEFAULT_LEVEL = 9  # Kafka's number for the fast compressor; any other level asks for the slow one
 ZSTD_DEFAULT_LEVEL = 3
 ZSTD_WINDOW = 8 << 20  # what every decoder must take, however little the frame holds
 CHUNK = 64 * 1024
+GZIP_STEP = 1024  # what the second and later members get to begin with
 
 
 def compress(codec: Codec, data: Buffer, *, level: int | None = None, magic: int = CURRENT_MAGIC) -> bytes:
@@ -57,8 +64,12 @@ def decompress(codec: Codec, data: Buffer, *, limit: int = DEFAULT_LIMIT, magic:
         raise CorruptRecordError(f"{len(data)} bytes are no {codec.label} data: {error}") from error
 
 
+class UnpackedTooLargeError(CorruptRecordError):
+    """More than the limit comes out: with a larger one it might be taken."""
+
+
 def _too_large(codec: Codec, limit: int) -> CorruptRecordError:
-    return CorruptRecordError(f"{codec.label} data unpacks to more than {limit} bytes")
+    return UnpackedTooLargeError(f"{codec.label} data unpacks to more than {limit} bytes")
 
 
 def _plain(data: Buffer, level: int | None, magic: int) -> bytes:
@@ -77,24 +88,44 @@ def _gzip(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _gunzip(data: memoryview, limit: int, magic: int) -> bytes:
+    """All members. The first gets all bytes at once, as it is mostly the only one; the others get them by and by."""
     parts: list[bytes] = []
     room = limit
-    rest: Buffer = data
+    position, step = 0, len(data)
     while True:
-        member = zlib.decompressobj(GZIP_WINDOW)
+        room, position = _gunzip_member(data, position, step, room, parts)
+        if room < 0:
+            raise _too_large(Codec.GZIP, limit)
+        if bytes(data[position : position + 2]) != GZIP_MAGIC:  # Java's reader ignores what follows the last one, too
+            return b"".join(parts) if len(parts) != 1 else parts[0]
+        if len(parts) >= MOST_PIECES:
+            raise MalformedError(f"more than {MOST_PIECES} gzip members")
+        step = GZIP_STEP
+
+
+def _gunzip_member(data: memoryview, position: int, step: int, room: int, parts: list[bytes]) -> tuple[int, int]:
+    """Unpack one member into a new part; the room that is left (below 0: there was too little) and the member's end.
+
+    zlib hands back, as a copy, what it was given behind a member's end: so it is given little, and ever more.
+    """
+    member = zlib.decompressobj(GZIP_WINDOW)
+    pieces: list[bytes] = []
+    while not member.eof:
+        given = data[position : position + step]
+        if not given:
+            raise MalformedError("the gzip member is cut off")
         try:
-            part = member.decompress(rest, room + 1)
+            piece = member.decompress(given, room + 1)
         except zlib.error as error:
             raise MalformedError(error) from error
-        if len(part) > room:
-            raise _too_large(Codec.GZIP, limit)
-        if not member.eof:
-            raise MalformedError("the gzip member is cut off")
-        parts.append(part)
-        room -= len(part)
-        rest = member.unused_data
-        if rest[:2] != b"\x1f\x8b":  # Java's reader ignores what follows the last member, too
-            return b"".join(parts) if len(parts) > 1 else part
+        room -= len(piece)
+        if room < 0:
+            return room, position
+        pieces.append(piece)
+        position += len(given) - len(member.unused_data)
+        step *= 2
+    parts.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+    return room, position
 
 
 def _snappy(data: Buffer, level: int | None, magic: int) -> bytes:
@@ -112,7 +143,9 @@ def _snappy(data: Buffer, level: int | None, magic: int) -> bytes:
 def _unsnappy(data: memoryview, limit: int, magic: int) -> bytes:
     import cramjam
 
-    blocks = list(_xerial_blocks(data)) if data[: len(XERIAL_MAGIC)] == XERIAL_MAGIC else [data]
+    blocks = list(islice(_xerial_blocks(data), MOST_PIECES + 1)) if data[:8] == XERIAL_MAGIC else [data]
+    if len(blocks) > MOST_PIECES:
+        raise MalformedError(f"more than {MOST_PIECES} xerial blocks")
     try:
         claims = [int(cramjam.snappy.decompress_raw_len(block)) for block in blocks]
         for block, claim in zip(blocks, claims, strict=True):
@@ -156,7 +189,7 @@ def _lz4(data: Buffer, level: int | None, magic: int) -> bytes:
 def _unlz4(data: memoryview, limit: int, magic: int) -> bytes:
     import lz4.frame
 
-    bound = lz4_frame.output_bound(data)
+    bound = lz4_frame.output_bound(data, MOST_PIECES)
     source: Buffer = lz4_frame.with_header_checksum(data, broken=False) if magic == 0 else data
     reader = lz4.frame.LZ4FrameDecompressor()
     try:

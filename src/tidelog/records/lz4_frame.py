@@ -72,8 +72,8 @@ def with_header_checksum(frame: Buffer, *, broken: bool) -> bytes:
     return b"".join((frame[: size - 1], bytes((checksum,)), frame[size:]))
 
 
-def output_bound(frame: Buffer) -> int:
-    """The most bytes that the frame can unpack to, from the sizes of its blocks; refuses linked blocks."""
+def output_bound(frame: Buffer, most_blocks: int) -> int:
+    """The most bytes that the frame can unpack to, from the sizes of its blocks; refuses linked and too many blocks."""
     position = _header_size(frame)
     flags = frame[4]
     if not flags & INDEPENDENT:
@@ -81,7 +81,7 @@ def output_bound(frame: Buffer) -> int:
     largest = 1 << (8 + 2 * (frame[5] >> 4 & 7))
     trailer = 4 if flags & BLOCK_CHECKSUM else 0
     bound = 0
-    while True:
+    for _ in range(most_blocks):
         size = int.from_bytes(frame[position : position + 4], "little")
         position += 4
         if size == 0 or position > len(frame):
@@ -90,3 +90,4 @@ def output_bound(frame: Buffer) -> int:
         size &= STORED_PLAIN - 1
         bound += size if plain else min(largest, size * RATIO + SLACK)
         position += size + trailer
+    raise MalformedError(f"more than {most_blocks} lz4 blocks")

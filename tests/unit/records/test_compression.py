@@ -6,13 +6,16 @@ import gzip
 import random
 import struct
 import tracemalloc
+import zlib
+from types import SimpleNamespace
+from typing import Any
 
 import cramjam
 import lz4.frame
 import pytest
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
-from tidelog.records import lz4_frame
+from tidelog.records import compression, lz4_frame
 from tidelog.records.compression import XERIAL_HEADER, Codec, compress, decompress
 
 PACKING = [codec for codec in Codec if codec]
@@ -59,6 +62,52 @@ def test_zstd_needs_magic_2() -> None:
 
 def test_gzip_of_several_members_as_java_reads_it() -> None:
     assert decompress(Codec.GZIP, gzip.compress(b"one ") + gzip.compress(b"two") + b"\0\0") == b"one two"
+
+
+def test_gzip_of_many_members_takes_the_time_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed_back = 0
+
+    class Counting:
+        def __init__(self, window: int) -> None:
+            self._real = zlib.decompressobj(window)
+
+        def __getattr__(self, name: str) -> Any:
+            nonlocal handed_back
+            found = getattr(self._real, name)
+            handed_back += len(found) if name == "unused_data" else 0
+            return found
+
+    members = [gzip.compress(bytes([number % 256]) * number) for number in range(3000)]
+    data = b"".join(members)
+    plain = b"".join(gzip.decompress(member) for member in members)
+    monkeypatch.setattr(compression, "zlib", SimpleNamespace(decompressobj=Counting, error=zlib.error))
+    assert decompress(Codec.GZIP, data) == plain
+    assert handed_back < len(data) + 3000 * 2048
+    with pytest.raises(CorruptRecordError, match="cut off"):
+        decompress(Codec.GZIP, data[:-3])
+    with pytest.raises(CorruptRecordError, match="more than 5000 bytes"):
+        decompress(Codec.GZIP, data, limit=5000)
+
+
+@pytest.mark.parametrize(
+    ("codec", "data"),
+    [
+        (Codec.GZIP, gzip.compress(b"")),
+        (Codec.SNAPPY, b"\0\0\0\x03" + cramjam.snappy.compress_raw(b"x")),
+        (Codec.LZ4, (0x80000001).to_bytes(4, "little") + b"x"),
+    ],
+)
+def test_tiny_pieces_without_end_are_refused(codec: Codec, data: bytes) -> None:
+    heads = {Codec.SNAPPY: XERIAL_HEADER, Codec.LZ4: lz4.frame.compress(b"", block_linked=False)[:7]}
+    tail = bytes(4) if codec is Codec.LZ4 else b""
+    head = heads.get(codec, b"")
+    for count, taken in ((9_000, True), (10_001, False)):
+        packed = head + bytes(data) * count + tail
+        if taken:
+            assert len(decompress(codec, packed)) == (0 if codec is Codec.GZIP else count)
+        else:
+            with pytest.raises(CorruptRecordError, match="more than 10000"):
+                decompress(codec, packed)
 
 
 def test_snappy_in_one_bare_block_as_librdkafka_writes_it() -> None:

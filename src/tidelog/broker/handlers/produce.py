@@ -25,6 +25,7 @@ from tidelog.protocol.messages import ProduceRequest, ProduceResponse
 from tidelog.records._batches import BatchRun
 from tidelog.records._messages import whole_end
 from tidelog.records.attributes import MAGIC_V2
+from tidelog.records.compression import UnpackedTooLargeError
 from tidelog.records.validate import ValidatedRecords
 
 logger = logging.getLogger("tidelog.requests")
@@ -38,6 +39,8 @@ PLAIN_ON_LOOP = 4 << 20
 PACKED_ON_LOOP = 8 << 10
 #: Messages of magic 0 and 1 have a checksum each, and may have to be converted.
 MESSAGES_ON_LOOP = 1 << 20
+#: Few packed bytes may hold many: what turns out to hold more than this goes to a thread after all.
+UNPACKED_ON_LOOP = 256 << 10
 #: How often a coordinator is asked when markers of earlier transactions come between its answer and the append.
 VERIFICATIONS = 3
 #: How often a set is packed on a thread for offsets that others then take.
@@ -209,7 +212,13 @@ async def _fit(
 async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> ValidatedRecords:
     """Check and convert, on a thread if that takes long."""
     work = partial(partition.prepare, records, request_version=ctx.header.api_version)
-    return work() if _is_quick(partition, records) else await ctx.broker.network.workers.run(work)
+    if _is_quick(partition, records):
+        try:
+            return work(max_unpacked=UNPACKED_ON_LOOP)
+        except KafkaError as error:
+            if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
+                raise
+    return await ctx.broker.network.workers.run(work)
 
 
 def _is_quick(partition: Partition, records: Any) -> bool:

@@ -105,16 +105,22 @@ def subscriptions(ctx: RequestContext, request: GetTelemetrySubscriptionsRequest
     )
 
 
-def push(ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
+async def push(ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
     if request.client_instance_id in RESERVED:
         return PushTelemetryResponse(error_code=ErrorCode.INVALID_REQUEST)
     instance = ctx.broker.handler_state(Instances).of(request.client_instance_id)
-    instance.error = _check(instance, request, _now_ms(ctx.broker.clock), ctx.broker.config[keys.TELEMETRY_MAX_BYTES])
+    max_bytes = ctx.broker.config[keys.TELEMETRY_MAX_BYTES]
+    error = _check(instance, request, _now_ms(ctx.broker.clock), max_bytes)
     instance.terminating = request.terminating
-    return PushTelemetryResponse(error_code=instance.error)
+    if not error:
+        codec, metrics = Codec(request.compression_type), request.metrics
+        error = await ctx.broker.network.workers.run(lambda: _unpack(codec, metrics, max_bytes))
+    instance.error = error
+    return PushTelemetryResponse(error_code=error)
 
 
 def _check(instance: Instance, request: PushTelemetryRequest, now_ms: int, max_bytes: int) -> ErrorCode:
+    """Everything but the metrics themselves."""
     if instance.terminating:
         return ErrorCode.INVALID_REQUEST
     if not instance.may_push(now_ms) and not request.terminating:
@@ -125,8 +131,13 @@ def _check(instance: Instance, request: PushTelemetryRequest, now_ms: int, max_b
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if len(request.metrics) > max_bytes:
         return ErrorCode.TELEMETRY_TOO_LARGE
+    return ErrorCode.NONE
+
+
+def _unpack(codec: Codec, metrics: bytes, max_bytes: int) -> ErrorCode:
+    """Whether the metrics can be unpacked, to no more than may be pushed. On a thread."""
     try:
-        decompress(Codec(request.compression_type), request.metrics, limit=max_bytes)
+        decompress(codec, metrics, limit=max_bytes)
     except KafkaError:
         return ErrorCode.INVALID_RECORD
     return ErrorCode.NONE

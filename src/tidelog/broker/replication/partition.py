@@ -44,6 +44,7 @@ _TELL_NO_START = frozenset(
     }
 )
 
+LOG_OVERHEAD = 12
 Records = BatchRun | bytes | bytearray | memoryview
 
 
@@ -198,15 +199,25 @@ class Partition:
             )
 
     def prepare(
-        self, records: Records, *, request_version: int = 13, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        records: Records,
+        *,
+        request_version: int = 13,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        max_unpacked: int | None = None,
     ) -> ValidatedRecords:
         """Check and, where needed, convert what a client sent. May run on a thread: it reads only what never changes,
-        but for the log's end, which is a guess (`still_fits`)."""
+        but for the log's end, which is a guess (`still_fits`).
+
+        What is sent may not be larger than `max.message.bytes`, however small it would be in the log; so nothing larger
+        is ever unpacked. What is made of it is measured when it is appended. `max_unpacked`: give up at so many bytes.
+        """
         if origin is AppendOrigin.CLIENT:
             refuse_base_offset(records)
+            self._refuse_large(records)
         return validate_produce(
             records,
-            self.rules,
+            self.rules if max_unpacked is None else self.rules._replace(max_unpacked_bytes=max_unpacked),
             now_ms=self._clock.time_ms(),
             origin=origin,
             request_version=request_version,
@@ -216,6 +227,17 @@ class Partition:
     def still_fits(self, prepared: ValidatedRecords) -> bool:
         """Whether the records may be appended now, or were packed for offsets that others have taken meanwhile."""
         return prepared.packed_for in (None, self.log.log_end_offset)
+
+    def _refuse_large(self, records: Records) -> None:
+        limit = self.log.config.max_message_bytes
+        if isinstance(records, BatchRun) or len(records) <= limit:
+            return
+        position = 0
+        while len(records) - position >= LOG_OVERHEAD:
+            size = LOG_OVERHEAD + int.from_bytes(records[position + 8 : position + LOG_OVERHEAD], "big")
+            if size > limit:
+                raise self.log.too_large(size)
+            position += size
 
     def append_client(self, records: Records, *, request_version: int = 13) -> AppendInfo:
         """Both stages at once, for what is known to be quick."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import threading
 
 import pytest
 
 from support.wire import NOW, WireClient, batch, connected, produce_request, run, serving
+from tidelog.broker.handlers import produce
+from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import encode_request
+from tidelog.records import compression
 from tidelog.records.attributes import Codec, TimestampType
+from tidelog.records.convert import down_convert
 
 V2_VERSIONS = range(3, 14)
 
@@ -309,5 +315,50 @@ def test_a_changed_config_takes_effect_on_the_hot_path(tmp_path):
             assert (await client.produce("t", batch(bytes(5000)))).error_code == ErrorCode.MESSAGE_TOO_LARGE
             broker.create_topic("t", leader=2, leader_epoch=1, replicas=(1, 2), isr=(1, 2))
             assert (await client.produce("t", batch(b"x"))).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    run(main())
+
+
+# -- before anything is unpacked --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [2, 9])
+def test_what_is_too_large_is_never_unpacked(tmp_path, monkeypatch, version):
+    async def main():
+        async with serving(tmp_path) as broker, connected(broker) as client:
+            broker.create_topic("t", 1, {"max.message.bytes": "2000"})
+            noise = random.Random(1).randbytes(3000)
+            data = batch(noise, codec=Codec.GZIP)  # as many bytes packed as plain
+            if version == 2:
+                data = bytearray(down_convert(data, 1))
+            assert len(data) > 2000
+            monkeypatch.setattr(compression, "_DECOMPRESSORS", {})
+            part = await client.produce("t", data, version=version)
+            assert part.error_code == ErrorCode.MESSAGE_TOO_LARGE
+            assert broker.replicas.topic("t")[0].log.log_end_offset == 0
+
+    run(main())
+
+
+def test_a_few_bytes_that_unpack_to_many_are_not_unpacked_on_the_loop(tmp_path, monkeypatch):
+    async def main():
+        async with serving(tmp_path) as broker, connected(broker) as client:
+            broker.create_topic("t")
+            made = []
+            real = produce.UNPACKED_ON_LOOP
+            prepare = Partition.prepare
+
+            def noting(self, records, **fields):
+                made.append((fields.get("max_unpacked"), threading.current_thread() is threading.main_thread()))
+                return prepare(self, records, **fields)
+
+            monkeypatch.setattr(Partition, "prepare", noting)
+            small = batch(bytes(100), codec=Codec.GZIP)
+            large = batch(bytes(4 << 20), codec=Codec.GZIP)
+            assert len(large) < produce.PACKED_ON_LOOP
+            assert (await client.produce("t", small)).error_code == 0
+            assert made == [(real, True)]
+            assert (await client.produce("t", large)).error_code == 0
+            assert made[1:] == [(real, True), (None, False)]
 
     run(main())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from support.blocking_wire import BlockingWire
 from tidelog.broker import config as keys
+from tidelog.broker.handlers import telemetry
 from tidelog.broker.handlers.telemetry import MOST_INSTANCES, Instances, push, subscription_id, subscriptions
+from tidelog.broker.network.workers import Workers
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import seeded_rng
 from tidelog.protocol.api import ApiKey
@@ -33,8 +37,10 @@ def context():
         rng=seeded_rng(1),
         config={keys.TELEMETRY_MAX_BYTES: 100},
         handler_state=lambda kind: instances,
+        network=SimpleNamespace(workers=Workers(1, 10, lambda held: None)),
     )
-    return SimpleNamespace(broker=broker)
+    yield SimpleNamespace(broker=broker)
+    broker.network.workers.stop()
 
 
 def ask(context, client_id=CLIENT):
@@ -43,7 +49,7 @@ def ask(context, client_id=CLIENT):
 
 def pushed(context, client_id=CLIENT, number=KAFKAS_ID, metrics=b"metrics", **fields):
     request = PushTelemetryRequest(client_instance_id=client_id, subscription_id=number, metrics=metrics, **fields)
-    return ErrorCode(push(context, request).error_code)
+    return ErrorCode(asyncio.run(push(context, request)).error_code)
 
 
 def test_they_are_answered_but_not_advertised(broker):
@@ -89,6 +95,20 @@ def test_what_is_pushed_is_checked(context):
     ]
     for expected, client, fields in cases:
         assert pushed(context, client, subscription_id(client), **fields) is expected
+
+
+def test_metrics_are_unpacked_beside_the_loop(context, monkeypatch):
+    threads = []
+    unpack = telemetry.decompress
+    monkeypatch.setattr(
+        telemetry,
+        "decompress",
+        lambda *args, **kwargs: threads.append(threading.current_thread()) or unpack(*args, **kwargs),
+    )
+    ask(context)
+    assert pushed(context, compression_type=1, metrics=gzip.compress(b"metrics")) is ErrorCode.NONE
+    assert threads
+    assert threads[0] is not threading.main_thread()
 
 
 def test_not_every_client_is_remembered_for_ever():
