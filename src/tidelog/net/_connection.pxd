@@ -18,6 +18,7 @@ cdef class ServerConnection:
     cdef readonly bint closing
     cdef readonly bint busy
     cdef readonly Py_ssize_t reads
+    cdef readonly Py_ssize_t writes
     cdef public object state
     cdef public str principal
     cdef object __weakref__

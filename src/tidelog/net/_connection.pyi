@@ -30,6 +30,7 @@ class ServerConnection(BufferedProtocol):
     closing: bool
     busy: bool
     reads: int
+    writes: int
     state: Any
     principal: str
     def __init__(self, listener: Any, sink: FrameSink, buffers: ReceiveBuffers, loop: Any, max_frame: int) -> None: ...

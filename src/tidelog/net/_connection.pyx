@@ -40,6 +40,8 @@ cdef enum Lent:
 cdef Py_ssize_t LARGE = 128 << 10
 # Memory for a frame grows with the bytes that really came: a length field alone allocates no more than this.
 cdef Py_ssize_t TRUSTED = 1 << 20
+# Memory above this is given back with the frame that needed it, even if the next frame has come in part.
+cdef Py_ssize_t LARGEST_LOAN = 16 << 20
 # The least room worth a read.
 cdef Py_ssize_t ROOM = 16 << 10
 # A connection that sends faster than we work gives the others their turn after this many bytes.
@@ -93,7 +95,10 @@ cdef class ServerConnection:
         if transport.get_extra_info("ssl_object") is None and sock is not None:
             self.fd = sock.fileno()
             self.outgoing = Outgoing(self.fd, self, self.listener.senders)
-            tune(sock)
+            try:
+                tune(sock)
+            except OSError:  # who knocked has gone again: nothing to say, and nobody to say it to
+                self.closing = True
         self.listener.on_made(self)
 
     def connection_lost(self, error):
@@ -203,7 +208,7 @@ cdef class ServerConnection:
                     break
                 self.sink.frame(self, owner, base, start + 4, size)
                 start += 4 + size
-                if size >= LARGE:
+                if LARGE <= size <= LARGEST_LOAN:
                     self.expect = size + 4
                 elif self.expect:
                     self.expect = 0
@@ -237,7 +242,12 @@ cdef class ServerConnection:
             self._drop_own()
         elif done:
             self.end -= done
-            memmove(base, base + done, self.end)
+            if PyByteArray_GET_SIZE(own) > LARGEST_LOAN and self.end < TRUSTED:
+                self.own = None
+                self._keep(base + done, self.end)
+                self.buffers.give(own)
+            else:
+                memmove(base, base + done, self.end)
         return 0
 
     cdef int _keep(self, const unsigned char* data, Py_ssize_t size) except -1:
@@ -361,7 +371,11 @@ cdef class ServerConnection:
             if not self.armed:
                 self.armed = True
                 if self.writer_fd < 0:
-                    self.writer_fd = os.dup(self.fd)
+                    try:
+                        self.writer_fd = os.dup(self.fd)
+                    except OSError as error:  # no descriptors left: it could not be told when to send on
+                        self.close(f"its answer cannot be sent: {error}")
+                        return 0
                 self.loop.add_writer(self.writer_fd, self._writable)
         elif outcome == COLD or outcome == ASIDE:
             if self.writer_fd >= 0 and self.armed:
@@ -408,6 +422,7 @@ cdef class ServerConnection:
     def _writable(self):
         if self.closing or self.outgoing.items is None:
             return
+        self.writes += 1
         cdef int outcome = self.outgoing.pump()
         if not self.armed or (outcome != STALLED and outcome != YIELDED):
             self._pumped(outcome)
@@ -427,6 +442,7 @@ cdef class ServerConnection:
         self.armed = True
 
     def resume_writing(self):
+        self.writes += 1
         self.armed = False
         self.resume()
 

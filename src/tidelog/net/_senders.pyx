@@ -52,8 +52,8 @@ cdef class Sender:
             free(self.it)
         return code
 
-    cdef int give(self, object connection, object item, int fd, int64_t position, Py_ssize_t size) except -1:
-        cdef int own = os.dup(fd)
+    cdef int give(self, object connection, object item, int own, int64_t position, Py_ssize_t size) except -1:
+        """Send from `position` on; the socket `own` is closed when that is done."""
         self.connection, self.item = connection, item.retain()
         tl_sender_give(self.it, own, item.fileno(), position, size)
         return 0
@@ -94,12 +94,17 @@ cdef class Senders:
         self.pipe_read = self.pipe_write = -1
 
     cdef bint take(self, object connection, object item, int fd, int64_t position, Py_ssize_t size) except -1:
-        """Give a send to an idle thread; False when there is none."""
-        if not self.idle and len(self.threads) < self.room:
-            self._start_one()
-        if not self.idle:
+        """Give a send to an idle thread; False when there is none, or no descriptor for it: then the loop sends."""
+        cdef int own
+        try:
+            if not self.idle and len(self.threads) < self.room:
+                self._start_one()
+            if not self.idle:
+                return False
+            own = os.dup(fd)
+        except OSError:
             return False
-        (<Sender>self.idle.pop()).give(connection, item, fd, position, size)
+        (<Sender>self.idle.pop()).give(connection, item, own, position, size)
         return True
 
     def _start_one(self):

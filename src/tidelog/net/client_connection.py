@@ -99,10 +99,13 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        tune(transport.get_extra_info("socket"))
-        if self._dedicated:
-            self._socket = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
-            self._socket.settimeout(_PATIENCE)
+        try:
+            tune(transport.get_extra_info("socket"))
+            if self._dedicated:
+                self._socket = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+                self._socket.settimeout(_PATIENCE)
+        except OSError:  # the broker has left again, or there are no descriptors: whoever asks finds the connection lost
+            self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None

@@ -70,10 +70,10 @@ class Pace:
 
 
 class _Guest(NamedTuple):
-    """Where a connection comes from, when it was last found to have sent something, and how much it had by then."""
+    """Where a connection comes from, when something was last found to have moved on it, and how often by then."""
 
     host: str
-    reads: int
+    moves: int
     since: float
 
 
@@ -123,7 +123,7 @@ class ConnectionTable:
     def enter(self, connection: ServerConnection, host: str) -> None:
         """A connection was accepted: it counts from now on. Where it is one too many, another one goes for it."""
         limits, listener, now = self.limits, connection.listener.name, self.clock.monotonic()
-        self.connections[connection] = _Guest(host, connection.reads, now)
+        self.connections[connection] = _Guest(host, _moves(connection), now)
         self._per_ip[host] += 1
         self._per_listener[listener] += 1
         if (rate := limits.of(listener).creation_rate) < MAX_INT32:
@@ -168,7 +168,7 @@ class ConnectionTable:
     # -- who is there ------------------------------------------------------------------------------------------------
 
     def close_idle(self) -> int:
-        """Close who has sent nothing for connections.max.idle.ms and waits for no answer; how many that were."""
+        """Close who has for connections.max.idle.ms sent nothing, taken nothing and waited for no answer; how many."""
         if self.limits.max_idle_ms < 0:
             return 0
         now = self._look()
@@ -180,9 +180,15 @@ class ConnectionTable:
         return len(silent)
 
     def _look(self) -> float:
-        """Note who has sent something since the last look; returns the time of this one."""
+        """Note who has sent or taken something since the last look; returns the time of this one."""
         now = self.clock.monotonic()
         for connection, guest in self.connections.items():
-            if connection.busy or connection.reads != guest.reads:
-                self.connections[connection] = guest._replace(reads=connection.reads, since=now)
+            moves = _moves(connection)
+            if connection.busy or moves != guest.moves:
+                self.connections[connection] = guest._replace(moves=moves, since=now)
         return now
+
+
+def _moves(connection: ServerConnection) -> int:
+    """How often bytes came from the other side, or room for more of what it has to take."""
+    return connection.reads + connection.writes

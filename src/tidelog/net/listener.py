@@ -121,12 +121,15 @@ class Listener:
         task.add_done_callback(self._arriving.discard)
 
     async def _set_up(self, loop: asyncio.AbstractEventLoop, connection: ServerConnection, sock: socket.socket) -> None:
+        """Have the loop serve the socket; whatever comes of that, nothing stays behind of who could not be served."""
         try:
             await loop.connect_accepted_socket(lambda: connection, sock)
         except OSError as error:
             logger.warning("closed a connection on %s that could not be set up: %s", self.name, error)
-            sock.close()
-            self.table.leave(connection)
+        finally:
+            if connection.transport is None:
+                sock.close()
+                self.table.leave(connection)
 
     def on_made(self, connection: ServerConnection) -> None:
         if connection.closing:  # it had to go before it was here

@@ -1,0 +1,126 @@
+"""Nothing stays behind of a connection, however it ends; and who reads, however slowly, is not taken for gone."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import struct
+import tracemalloc
+
+from support.loop import async_test, until
+from tidelog.testing.clock import ManualClock
+
+from .harness import RecordingSink, framed, listening, many_listening, read_frame
+
+RESET = struct.pack("ii", 1, 0)
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+@async_test
+async def test_who_connects_and_resets_leaves_nothing_behind():
+    async with listening(RecordingSink(), max_connections_per_ip=100) as (listener, host, port):
+        before = descriptors()
+        for _ in range(15):
+            for _ in range(20):
+                knocking = socket.create_connection((host, port))
+                knocking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                knocking.close()
+            # one that stays is served after those that knocked before it
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(framed(b"still there"))
+            assert await read_frame(reader) == b"still there"
+            writer.close()
+            await until(lambda: not listener.table.connections)
+        assert listener.table.refusal("127.0.0.1") is None
+        await until(lambda: descriptors() <= before + 5)  # the loop may have opened one for itself
+
+
+@async_test
+async def test_connections_ask_the_kernel_whether_the_other_side_is_alive():
+    sink = RecordingSink()
+    async with listening(sink) as (_, host, port):
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(framed(b"x"))
+        await read_frame(reader)
+        sock = sink.connections[0].transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        writer.close()
+
+
+@async_test
+async def test_a_slow_reader_is_closed_only_when_it_stops_reading():
+    clock = ManualClock()
+    sink = RecordingSink(lambda connection, frame: connection.write([framed(bytes(64 << 20))]))
+    limits = {"max_idle_ms": 1000, "send_buffer": 32 << 10}
+    async with many_listening(sink, ["TEST"], clock, **limits) as ([listener], [address]):
+        loop = asyncio.get_running_loop()
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 10)
+            client.setblocking(False)
+            await loop.sock_connect(client, address)
+            await loop.sock_sendall(client, framed(b"much, please"))
+            await until(lambda: sink.frames)
+            for _ in range(20):
+                (connection,) = listener.table.connections
+                before, taken = connection.writes, 0
+                while connection.writes == before or taken < 1 << 20:
+                    taken += len(await loop.sock_recv(client, 1 << 16))
+                clock.advance(0.9)
+                assert listener.table.close_idle() == 0
+            await nothing_moves(connection)
+            listener.table.close_idle()
+            clock.advance(1.1)
+            assert listener.table.close_idle() == 1
+
+
+async def nothing_moves(connection):
+    quiet = 0
+    while quiet < 100:
+        before = connection.writes
+        await asyncio.sleep(0.001)
+        quiet = quiet + 1 if connection.writes == before else 0
+
+
+@async_test
+async def test_without_descriptors_an_answer_that_must_wait_closes_its_connection(monkeypatch):
+    sink = RecordingSink(lambda connection, frame: connection.write([framed(bytes(64 << 20))]))
+    async with listening(sink, send_buffer=32 << 10) as (listener, host, port):
+        reader, writer = await asyncio.open_connection(host, port)
+
+        def none_left(fd):
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        monkeypatch.setattr(os, "dup", none_left)
+        writer.write(framed(b"much, please"))
+        await until(lambda: sink.lost)
+        monkeypatch.undo()
+        assert not listener.table.connections
+        writer.close()
+
+
+@async_test
+async def test_the_memory_of_a_huge_frame_goes_with_it():
+    sink = RecordingSink(lambda connection, frame: connection.write([framed(b"ok")]))
+    async with listening(sink) as (_, host, port):
+        reader, writer = await asyncio.open_connection(host, port)
+        tracemalloc.start()
+        try:
+            writer.write(framed(b"small"))
+            assert await read_frame(reader) == b"ok"
+            base = tracemalloc.get_traced_memory()[0]
+            for _ in range(2):
+                writer.write(framed(bytes(40 << 20)) + framed(b"half of the next")[:10])
+                assert await read_frame(reader) == b"ok"
+                sink.frames.clear()
+                left = tracemalloc.get_traced_memory()[0] - base
+                assert left < 8 << 20
+                writer.write(framed(b"half of the next")[10:])
+                assert await read_frame(reader) == b"ok"
+        finally:
+            tracemalloc.stop()
+        writer.close()
