@@ -104,7 +104,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             if self._dedicated:
                 self._socket = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
                 self._socket.settimeout(_PATIENCE)
-        except OSError:  # the broker has left again, or there are no descriptors: whoever asks finds the connection lost
+        except OSError:  # the broker has left again, or there are no descriptors: the connection is lost
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:

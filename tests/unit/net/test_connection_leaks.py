@@ -90,7 +90,7 @@ async def nothing_moves(connection):
 async def test_without_descriptors_an_answer_that_must_wait_closes_its_connection(monkeypatch):
     sink = RecordingSink(lambda connection, frame: connection.write([framed(bytes(64 << 20))]))
     async with listening(sink, send_buffer=32 << 10) as (listener, host, port):
-        reader, writer = await asyncio.open_connection(host, port)
+        _, writer = await asyncio.open_connection(host, port)
 
         def none_left(fd):
             raise OSError(errno.EMFILE, "Too many open files")

@@ -201,7 +201,7 @@ def test_the_pace_of_one_listener_is_not_that_of_another():
     table = ConnectionTable(limits, clock)
     for _ in range(11):
         assert table.wait("A") == 0
-        table.enter(Mock(listener=SimpleNamespace(name="A"), reads=0), "host")
+        table.enter(Mock(listener=SimpleNamespace(name="A"), reads=0, writes=0), "host")
     assert table.wait("A") == pytest.approx(1)
     assert table.wait("B") == 0, "brokers are not bound by the broker-wide pace"
     clock.advance(1)

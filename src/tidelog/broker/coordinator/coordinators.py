@@ -16,6 +16,7 @@ from tidelog.broker.coordinator.group.machine import GroupMachine
 from tidelog.broker.coordinator.records import GROUP_CODEC, TRANSACTION_CODEC
 from tidelog.broker.coordinator.runtime import Runtime
 from tidelog.broker.coordinator.service import Service
+from tidelog.broker.coordinator.sweep import sweep
 from tidelog.broker.coordinator.timers import Timers
 from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
 from tidelog.broker.coordinator.transaction.machine import TransactionMachine
@@ -106,7 +107,7 @@ class Coordinators:
         config = self._broker.config
         self._every("offsets", config[keys.OFFSETS_RETENTION_CHECK_INTERVAL_MS], self._expire_offsets)
         self._every("abort", self._transaction_config.abort_interval_ms, self._abort_timed_out)
-        self._every("expire", self._transaction_config.expire_interval_ms, self.transaction.expire_ids)
+        self._every("expire", self._transaction_config.expire_interval_ms, self._expire_ids)
 
     def _take_common_requests(self, sink: RequestSink) -> None:
         """What consumers ask most often need not become a message first."""
@@ -153,14 +154,34 @@ class Coordinators:
     def _on_topics(self, changed: list[TopicImage], deleted: list[TopicImage]) -> None:
         gone = [image.name for image in deleted]
         if gone:
-            for shard in self.group.runtime.active_shards():
-                shard.write(lambda machine: machine.forget_topics(gone), lambda response, error: None)
+            now = self._broker.clock.time_ms()
+            self._run(
+                sweep(
+                    self.group.runtime,
+                    lambda machine: machine.state.offsets.group_ids,
+                    lambda machine, groups: machine.forget_topics(gone, groups, now),
+                )
+            )
 
     # -- sweeps ----------------------------------------------------------------------------------------------------
 
     def _expire_offsets(self) -> None:
-        for shard in self.group.runtime.active_shards():
-            shard.write(lambda machine: machine.expire_offsets(), lambda response, error: None)
+        self._run(
+            sweep(
+                self.group.runtime,
+                lambda machine: list(machine.state.groups),
+                lambda machine, groups: machine.expire_offsets(groups),
+            )
+        )
+
+    def _expire_ids(self) -> None:
+        self._run(
+            sweep(
+                self.transaction.runtime,
+                lambda machine: list(machine.transactions),
+                lambda machine, ids: machine.expire_ids(ids),
+            )
+        )
 
     def _abort_timed_out(self) -> None:
         self._run(self.transaction.abort_timed_out())

@@ -25,8 +25,9 @@ from tidelog.common.types import TopicPartition
 
 logger = logging.getLogger(__name__)
 
-#: How long after a failed append the shard is loaded again.
+#: How long after a failed append the shard is loaded again; each load that fails, too, doubles it, up to a minute.
 RELOAD_DELAY_SECONDS = 0.1
+LONGEST_RELOAD_DELAY_SECONDS = 60.0
 #: How many names are remembered with their partitions.
 HASHED_NAMES = 1 << 14
 
@@ -56,6 +57,7 @@ class Runtime:
         self._clock = clock
         self._partitions = partitions
         self._running = True
+        self._failed_loads: dict[int, int] = {}
         self._hashed: dict[str, int] = {}  # hashing a name takes longer than the rest of the way to its shard
         self._hashed_for = 0
 
@@ -68,6 +70,7 @@ class Runtime:
             if present.epoch >= epoch:
                 return
             present.close()
+        self._failed_loads.pop(partition, None)
         self._start(partition, epoch)
 
     def on_resigned(self, partition: int, epoch: int | None = None) -> None:
@@ -89,7 +92,12 @@ class Runtime:
             on_failed=self._reload,
         )
         self.shards[partition] = shard
-        shard.load(lambda loaded: logger.debug("loaded %s at epoch %d", loaded.tp, loaded.epoch))
+        self._failed_loads[partition] = self._failed_loads.get(partition, -1) + 1  # until it is loaded
+        shard.load(self._loaded)
+
+    def _loaded(self, shard: Shard) -> None:
+        del self._failed_loads[shard.tp.partition]
+        logger.debug("loaded %s at epoch %d", shard.tp, shard.epoch)
 
     def _reload(self, failed: Shard) -> None:
         partition = failed.tp.partition
@@ -99,7 +107,8 @@ class Runtime:
                 self._start(partition, failed.epoch)
 
         if self.shards.get(partition) is failed:
-            self._scheduler.call_later(RELOAD_DELAY_SECONDS, restart)
+            delay = RELOAD_DELAY_SECONDS * 2.0 ** min(self._failed_loads.get(partition, 0), 10)
+            self._scheduler.call_later(min(delay, LONGEST_RELOAD_DELAY_SECONDS), restart)
 
     def stop(self) -> None:
         self._running = False

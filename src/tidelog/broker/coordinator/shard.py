@@ -163,12 +163,12 @@ class Shard:
                     if self._clock.monotonic() >= until:
                         self._scheduler.call_soon(advance)
                         return
-            except (KafkaError, OSError):
+                self.state = ShardState.ACTIVE
+                self._apply(self.machine.on_loaded(), None)
+            except Exception:  # whatever it is: a shard that loads for ever would never be tried again
                 logger.exception("loading %s failed", self.tp)
                 self._fail(ErrorCode.NOT_COORDINATOR)
                 return
-            self.state = ShardState.ACTIVE
-            self._apply(self.machine.on_loaded(), None)
             done(self)
 
         advance()

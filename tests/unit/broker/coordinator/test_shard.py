@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
 from support.coordinator import GroupHarness, TransactionHarness
 from tidelog.broker.coordinator import shard as shard_module
+from tidelog.broker.coordinator.group.machine import GroupMachine
 from tidelog.broker.coordinator.result import Result
 from tidelog.broker.coordinator.shard import ShardState
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -251,3 +253,30 @@ def test_timers_that_are_pushed_forward_fire_once_at_the_last_time() -> None:
     shard.timers.set("x", 10, lambda: fired.append(1))  # type: ignore[arg-type,func-returns-value]  # as above
     harness.advance(2000)
     assert fired[1:] == [1]
+
+
+def test_a_record_that_cannot_be_replayed_is_tried_again_ever_more_rarely(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever the exception: the shard must not stay in LOADING, where nobody would try again."""
+    harness = GroupHarness()
+    harness.write("g", commit)
+    tries = []
+
+    def broken(self: GroupMachine, record: Any, producer_id: int = -1) -> None:
+        tries.append(harness.clock.monotonic())
+        raise RuntimeError("nobody foresaw this")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GroupMachine, "replay", broken)
+        harness.runtime.on_resigned(0)
+        harness.runtime.on_elected(0, 9)
+        assert harness.runtime.shards[0].state is ShardState.CLOSED
+        assert not harness.runtime.loading
+        harness.scheduler.advance(200_000)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(tries)]
+    assert gaps == pytest.approx([0.1 * 2**number for number in range(10)] + [60.0] * (len(gaps) - 10), rel=0.01)
+    assert "nobody foresaw this" in caplog.text
+    harness.scheduler.advance(60_000)
+    assert harness.runtime.shards[0].state is ShardState.ACTIVE
+    assert machine_offset(harness.machine()) == 1

@@ -290,25 +290,23 @@ class GroupMachine:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
         return self.commits.delete(group, request)
 
-    def expire_offsets(self) -> Result:
-        """Tombstones of expired offsets, and of empty groups that have none left."""
+    def expire_offsets(self, group_ids: Iterable[str] | None = None) -> Result:
+        """Tombstones of expired offsets, and of empty groups that have none left: of these groups, or of all."""
         records: list[CoordinatorRecord] = []
         now = self._clock.time_ms()
-        for group in list(self.state.groups.values()):
+        groups = self.state.groups
+        wanted = groups if group_ids is None else group_ids
+        for group in [groups[name] for name in wanted if name in groups]:
             expired, none_left = self.commits.expired(group, now)
             records += expired
             if none_left and group.is_empty:
                 records += self.admin.tombstones(group)
         return Result(records, divisible=True)
 
-    def forget_topics(self, topics: Collection[str]) -> Result:
-        """Topics were deleted: their offsets go too."""
-        gone = frozenset(topics)
-        unique = {
-            (record.key.group, record.key.topic, record.key.partition): record
-            for record in self.state.offsets.tombstones_of_topics(gone.__contains__)
-        }
-        return Result(list(unique.values()), divisible=True)
+    def forget_topics(self, topics: Collection[str], group_ids: Iterable[str], until_ms: int) -> Result:
+        """Topics were deleted at that time: the offsets that these groups had of them go too."""
+        records = self.state.offsets.tombstones_of_topics(group_ids, frozenset(topics).__contains__, until_ms)
+        return Result(list(records), divisible=True)
 
     # -- administration --------------------------------------------------------------------------------------------
 

@@ -113,13 +113,21 @@ class OffsetStore:
         for partition in {**self.of_group(group), **self._open.get(group, {})}:
             yield tombstone(group, partition)
 
-    def tombstones_of_topics(self, gone: Callable[[str], bool]) -> Iterator[CoordinatorRecord]:
-        """Forget the offsets of deleted topics, in all groups."""
-        for offsets in (self.committed, self._open):
-            for group, partitions in offsets.items():
-                for partition in partitions:
-                    if gone(partition[0]):
-                        yield tombstone(group, partition)
+    @property
+    def group_ids(self) -> list[str]:
+        """Every group that has offsets, committed or in an open transaction."""
+        return [*self.committed, *(group for group in self._open if group not in self.committed)]
+
+    def tombstones_of_topics(
+        self, groups: Iterable[str], gone: Callable[[str], bool], until_ms: int
+    ) -> Iterator[CoordinatorRecord]:
+        """Forget what these groups had of deleted topics at that time: new ones may have the same names by now."""
+        for group in groups:
+            committed = self.committed.get(group, {})
+            for partition in dict.fromkeys((*committed, *self._open.get(group, ()))):
+                entry = committed.get(partition)
+                if gone(partition[0]) and (entry is None or entry.commit_timestamp <= until_ms):
+                    yield tombstone(group, partition)
 
     def durable_view(self) -> object:
         def plain(offsets: dict[Partition, Committed]) -> dict[Partition, tuple[object, ...]]:

@@ -208,10 +208,6 @@ class TransactionCoordinator(Service):
                 except KafkaError as error:
                     logger.info("%s: not aborted: %s", transaction.transactional_id, error.code.name)
 
-    def expire_ids(self) -> None:
-        for shard in self.runtime.active_shards():
-            shard.write(lambda machine: machine.expire_ids(), lambda response, error: None)
-
 
 def _wake(waiter: asyncio.Future[None]) -> None:
     if not waiter.done():

@@ -11,7 +11,7 @@ twice does no harm, a missing one would block readers for ever.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tidelog.broker.coordinator.config import TransactionConfig
 from tidelog.broker.coordinator.records import CoordinatorRecord
@@ -319,13 +319,15 @@ class TransactionMachine:
             transaction, committed=False, version=transaction.client_version, spare_id=spare_id, fence=True
         )
 
-    def expire_ids(self) -> Result:
-        """Forget ids that nobody has used for long, unless a transaction of theirs is open or ending."""
+    def expire_ids(self, ids: Iterable[str] | None = None) -> Result:
+        """Forget ids (of these, or of all) that nobody has used for long, unless a transaction is open or ending."""
+        wanted = self.transactions if ids is None else ids
+        found = [self.transactions[name] for name in wanted if name in self.transactions]
         limit = self._clock.time_ms() - self._config.id_expiration_ms
         return Result(
             [
                 tombstone(transaction.transactional_id)
-                for transaction in self.transactions.values()
+                for transaction in found
                 if transaction.is_finished and transaction.updated_ms <= limit
             ],
             divisible=True,

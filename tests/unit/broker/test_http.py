@@ -1,0 +1,72 @@
+"""`/metrics` and `/health`: HEAD has no body, connections are bounded, and a scrape does not hold up the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from support.disks import create
+from support.loop import async_test, until
+from tidelog.broker import http
+from tidelog.broker.server import Broker
+
+
+def values(tmp_path):
+    return {
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "log.dirs": str(tmp_path),
+        "tidelog.http.listener": "127.0.0.1:0",
+    }
+
+
+async def ask(broker, request):
+    reader, writer = await asyncio.open_connection("127.0.0.1", broker._http.port)
+    writer.write(request + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    return head, body
+
+
+@async_test
+async def test_head_tells_the_length_and_sends_no_body(tmp_path):
+    async with Broker(values(tmp_path)) as broker:
+        for path in (b"/health", b"/metrics", b"/elsewhere"):
+            whole, body = await ask(broker, b"GET " + path)
+            assert f"Content-Length: {len(body)}".encode() in whole
+            head, nothing = await ask(broker, b"HEAD " + path)
+            assert nothing == b""
+            assert head.splitlines()[0] == whole.splitlines()[0]
+            assert b"Content-Length: " in head
+
+
+@async_test
+async def test_more_connections_than_can_be_served_are_told_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(http, "MOST_CONNECTIONS", 3)
+    async with Broker(values(tmp_path)) as broker:
+        idle = [await asyncio.open_connection("127.0.0.1", broker._http.port) for _ in range(3)]
+        await until(lambda: broker._http._open == 3)
+        reader, writer = await asyncio.open_connection("127.0.0.1", broker._http.port)
+        assert b"503" in await reader.read()
+        writer.close()
+        for _, writer in idle:
+            writer.close()
+        await until(lambda: broker._http._open == 0)
+        head, _ = await ask(broker, b"GET /health")
+        assert b"200" in head
+
+
+@async_test
+async def test_a_scrape_reads_the_logs_in_slices_and_makes_its_text_on_a_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(http, "SLICE", 2)
+    threads = []
+    text = http.Numbers.text
+    monkeypatch.setattr(
+        http.Numbers, "text", lambda self: threads.append(threading.current_thread()) or text(self), raising=True
+    )
+    async with Broker(values(tmp_path)) as broker:
+        await create(broker, "t", 5)
+        head, body = await ask(broker, b"GET /metrics")
+        assert b"200" in head
+        assert body.count(b"tidelog_log_end_offset{") == 5
+        assert b'tidelog_log_bytes{partition="4",topic="t"} 0.0' in body
+        assert threads != [threading.main_thread()]
