@@ -52,10 +52,10 @@ class ReplicaWriter:
         except KafkaError as error:
             done(error.code)
             return
-        with self._broker.purgatories.completions.later():  # a shard is at work: it can take no other request now
-            code: ErrorCode | None = None
+        code: ErrorCode | None = None
         if not info.flush_required:
-            replicas.on_moved(partition)
+            with self._broker.purgatories.completions.later():  # a shard is at work: it can take no other request now
+                replicas.on_moved(partition)
             code = partition.committed(info.last_offset + 1)
         if code is None:
             self._wait(partition, info, done)

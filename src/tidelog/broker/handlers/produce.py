@@ -214,18 +214,25 @@ async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> V
     work = partial(partition.prepare, records, request_version=ctx.header.api_version)
     if _is_quick(partition, records):
         try:
-            return work(max_unpacked=UNPACKED_ON_LOOP)
+            return work(max_unpacked=UNPACKED_ON_LOOP) if _codec(records) else work()
         except KafkaError as error:
             if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
                 raise
     return await ctx.broker.network.workers.run(work)
 
 
+def _codec(records: Any) -> int:
+    """How the (first) batch is packed; 0 if it is not, or too short to tell."""
+    if len(records) <= ATTRIBUTES_AT + 1:
+        return 0
+    return int(records[ATTRIBUTES_AT + 1 if records[MAGIC_AT] == MAGIC_V2 else LEGACY_ATTRIBUTES_AT] & CODEC_MASK)
+
+
 def _is_quick(partition: Partition, records: Any) -> bool:
     """Whether checking (and converting) takes less than a millisecond, which unpacking and packing may not."""
     if len(records) <= PACKED_ON_LOOP:
         return True
-    codec = records[ATTRIBUTES_AT + 1 if records[MAGIC_AT] == MAGIC_V2 else LEGACY_ATTRIBUTES_AT] & CODEC_MASK
+    codec = _codec(records)
     if codec or partition.rules.codec not in (None, codec):
         return False
     same = records[MAGIC_AT] == partition.rules.magic == MAGIC_V2
