@@ -35,9 +35,10 @@ class FakeCluster(FakeBroker):
         self.ends = [0] * partitions
         self.starts = [0] * partitions
         self.leader_epoch = 0
+        self.topic_id = TOPIC_ID
         self.fail: dict[ApiKey, list[ErrorCode]] = {}
         self.sessions = True
-        self.session: dict[int, Any] = {}
+        self.session: dict[tuple[bytes, int], Any] = {}
         self.transaction: list[tuple[str, int]] = []
         self.ended: list[bool] = []
         self.widen = 0
@@ -91,7 +92,7 @@ class FakeCluster(FakeBroker):
             )
             for number in range(len(self.logs))
         ]
-        return MetadataResponse.MetadataResponseTopic(name=name, topic_id=TOPIC_ID, partitions=partitions)
+        return MetadataResponse.MetadataResponseTopic(name=name, topic_id=self.topic_id, partitions=partitions)
 
     def list_offsets(self, request: Any, error: int) -> ListOffsetsResponse:
         topic = request.topics[0]
@@ -112,17 +113,21 @@ class FakeCluster(FakeBroker):
             return FetchResponse(error_code=error)
         if request.session_epoch <= 0:
             self.session.clear()
-        self.session.update({wanted.partition: wanted for topic in request.topics for wanted in topic.partitions})
         for topic in request.forgotten_topics_data:
             for number in topic.partitions:
-                self.session.pop(number, None)
-        data = [self._fetched(wanted, error) for wanted in self.session.values()]
-        response = FetchResponse.FetchableTopicResponse(topic_id=TOPIC_ID, partitions=data)
-        return FetchResponse(session_id=77 if self.sessions else 0, responses=[response] if data else [])
+                self.session.pop((topic.topic_id, number), None)
+        for topic in request.topics:
+            self.session.update({(topic.topic_id, wanted.partition): wanted for wanted in topic.partitions})
+        responses = []
+        for topic_id in dict.fromkeys(topic_id for topic_id, _ in self.session):
+            code = error if topic_id == self.topic_id else int(ErrorCode.UNKNOWN_TOPIC_ID)
+            data = [self._fetched(wanted, code) for (of, _), wanted in self.session.items() if of == topic_id]
+            responses.append(FetchResponse.FetchableTopicResponse(topic_id=topic_id, partitions=data))
+        return FetchResponse(session_id=77 if self.sessions else 0, responses=responses)
 
     def _fetched(self, wanted: Any, error: int) -> Any:
         number, offset = wanted.partition, wanted.fetch_offset
-        if not self.starts[number] <= offset <= self.ends[number]:
+        if not error and not self.starts[number] <= offset <= self.ends[number]:
             error = int(ErrorCode.OFFSET_OUT_OF_RANGE)
         records = b"" if error else self._from(number, offset, wanted.partition_max_bytes)
         return FetchResponse.PartitionData(

@@ -12,7 +12,8 @@ import pytest
 from support.fake_cluster import TOPIC, FakeCluster
 from tidelog.client.cluster_client import ClusterClient, CoordinatorType
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
-from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
+from tidelog.client.consumer.fetch_session import FetchSession
+from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.offsets import beginning_offsets, end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.transactions import init_producer_id
@@ -220,6 +221,63 @@ def test_an_offset_that_is_not_there_is_the_callers_decision() -> None:
         await fetcher.close()
 
     run(scenario)
+
+
+def test_a_topic_that_was_made_anew_is_told_and_not_asked_for_over_and_over() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("a", "b"))
+        tp = TP(TOPIC, 0)
+        fetcher = Fetcher(cluster, {tp: FetchRange(0)})
+        (piece,) = await fetcher.poll(60)
+        assert piece.next_offset == 2
+        broker.topic_id = b"N" * 16
+        before = len(broker.asked(ApiKey.FETCH))
+        with pytest.raises(TopicRecreatedError, match="t-0 was deleted and made anew"):
+            await fetcher.poll(60)
+        assert len(broker.asked(ApiKey.FETCH)) - before < 10
+        fetcher.seek(tp, 1)
+        (piece,) = await fetcher.poll(60)
+        assert (piece.start, piece.next_offset) == (1, 2)
+        await fetcher.close()
+
+    run(scenario, fetch_max_wait_ms="20")
+
+
+def test_a_range_is_of_one_topic_only() -> None:
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("a"))
+        fetcher = Fetcher(cluster, {TP(TOPIC, 0): FetchRange(0, 1, topic_id=b"O" * 16)})
+        with pytest.raises(TopicRecreatedError):
+            await fetcher.poll(60)
+        assert broker.asked(ApiKey.FETCH) == []
+        await fetcher.close()
+
+    run(scenario)
+
+
+def test_one_brokers_fatal_answer_does_not_cost_what_another_has_sent() -> None:
+    """Both answers are there when the fetcher looks; the bad one comes first."""
+
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await send(cluster, value=column("a"), partition=pa.array([0], pa.int32()))
+        fetcher = Fetcher(cluster, {TP(TOPIC, 0): FetchRange(0, 1), TP(TOPIC, 1): FetchRange(0, 1)})
+        await fetcher._send()
+        (good,) = fetcher._in_flight.values()
+        await good
+
+        async def refuse() -> None:
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+        bad = asyncio.ensure_future(refuse())
+        await asyncio.wait([bad])
+        fetcher._sessions[99] = FetchSession()
+        fetcher._in_flight = {99: bad, **fetcher._in_flight}
+        assert [piece.topic_partition for piece in await fetcher.poll(60)] == [TP(TOPIC, 0)]
+        with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+            await fetcher.poll(60)
+        await fetcher.close()
+
+    run(scenario, partitions=2)
 
 
 def test_a_poll_ends_when_its_time_is_up() -> None:

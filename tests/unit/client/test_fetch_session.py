@@ -6,6 +6,7 @@ from tidelog.client.consumer.fetch_session import FetchPlan, FetchPosition, Fetc
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import MAX_INT32
 from tidelog.common.types import TopicPartition as TP
+from tidelog.common.uuids import ZERO_UUID
 
 A, B = TP("t", 0), TP("t", 1)
 
@@ -20,7 +21,18 @@ def test_a_session_sends_only_what_changed() -> None:
     assert session.accept(0, 77)
     assert session.plan({A: at(5), B: at(0)}) == FetchPlan(77, 1, {A: at(5)})
     assert session.accept(0, 77)
-    assert session.plan({A: at(5)}) == FetchPlan(77, 2, {}, [B])
+    assert session.plan({A: at(5)}) == FetchPlan(77, 2, {}, {B: ZERO_UUID})
+
+
+def test_a_topic_that_was_made_anew_is_named_anew() -> None:
+    """The place is the same, the topic is not: what the broker has under the old id is no use any more."""
+    old, new = FetchPosition(5, 1024, topic_id=b"1" * 16), FetchPosition(5, 1024, topic_id=b"2" * 16)
+    session = FetchSession()
+    session.plan({A: old, B: old})
+    session.accept(0, 77)
+    assert session.plan({A: new, B: old}) == FetchPlan(77, 1, {A: new}, {A: b"1" * 16})
+    session.accept(0, 77)
+    assert session.plan({A: new, B: old}) == FetchPlan(77, 2, {})
 
 
 def test_a_lost_session_starts_over_with_a_full_fetch() -> None:

@@ -6,6 +6,9 @@ or counts otherwise, the next fetch is a full one again.
 
     (no session) --full fetch--> epoch 0, answer gives the id --incremental--> epoch 1, 2, ...
          ^------------------------- session error, or lost connection -----------'
+
+A topic is what its id says: one that was deleted and made anew under its name is forgotten by its old id and named by
+the new one. Else the broker would go on answering for the old one, at once and with nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from dataclasses import dataclass, field
 
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import MAX_INT32, NO_EPOCH, TopicPartition
+from tidelog.common.uuids import ZERO_UUID
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -27,16 +31,17 @@ class FetchPosition:
     offset: int
     max_bytes: int
     leader_epoch: int = NO_EPOCH
+    topic_id: bytes = ZERO_UUID
 
 
 @dataclass(frozen=True)
 class FetchPlan:
-    """One fetch: the session's coordinates, what to name, what to drop."""
+    """One fetch: the session's coordinates, what to name, what to drop (with the topic's id of then)."""
 
     session_id: int
     epoch: int
     send: dict[TopicPartition, FetchPosition]
-    forget: list[TopicPartition] = field(default_factory=list)
+    forget: dict[TopicPartition, bytes] = field(default_factory=dict)
 
 
 class FetchSession:
@@ -54,10 +59,14 @@ class FetchSession:
     def plan(self, wanted: Mapping[TopicPartition, FetchPosition]) -> FetchPlan:
         """The next fetch that makes the broker's view equal to `wanted`."""
         if self._epoch == INITIAL_EPOCH:
-            send, forget = dict(wanted), []
+            send, forget = dict(wanted), {}
         else:
             send = {tp: position for tp, position in wanted.items() if self._known.get(tp) != position}
-            forget = [tp for tp in self._known if tp not in wanted]
+            forget = {
+                tp: known.topic_id
+                for tp, known in self._known.items()
+                if tp not in wanted or wanted[tp].topic_id != known.topic_id
+            }
         self._known = dict(wanted)
         return FetchPlan(self._id, self._epoch, send, forget)
 

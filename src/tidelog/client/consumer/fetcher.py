@@ -5,7 +5,11 @@ partition goes on, the next fetch is sent at once, and only then are the checksu
 meanwhile the broker prepares the next ones and the kernel receives them. Nothing here touches a single record.
 
 A leader that moved, or cannot be reached, is looked up anew, with back-off. An offset that the log does not hold is
-the caller's decision: `OffsetOutOfRangeError` names the partition, and `seek` moves on.
+the caller's decision: `OffsetOutOfRangeError` names the partition, and `seek` moves on. So is a topic that was deleted
+and made anew: its records are not those that were asked for.
+
+What is wrong with one partition or broker never costs what came from another: it is a problem that `poll` raises when
+it has nothing to hand out.
 """
 
 from __future__ import annotations
@@ -38,12 +42,25 @@ class OffsetOutOfRangeError(KafkaError):
         super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, text)
 
 
+class TopicRecreatedError(OffsetOutOfRangeError):
+    """The topic that we were reading is gone; another one has its name. `seek` goes on with that."""
+
+    def __init__(self, tp: TopicPartition, offset: int) -> None:
+        super().__init__(tp, offset, 0)
+        self.message = f"{tp} was deleted and made anew: offset {offset} of it is of another topic"
+        self.args = (f"{self.code.name}: {self.message}",)
+
+
 @dataclass
 class FetchRange:
-    """Where a partition's reading stands. `end` is exclusive; None reads on for ever."""
+    """Where a partition's reading stands. `end` is exclusive; None reads on for ever.
+
+    `topic_id` is the id that the topic must have; None takes the first one that is seen.
+    """
 
     position: int
     end: int | None = None
+    topic_id: bytes | None = None
     failures: int = 0
     failing_since: float = 0.0
     blocked_until: float = 0.0
@@ -98,6 +115,7 @@ class Fetcher:
     def seek(self, tp: TopicPartition, offset: int) -> None:
         """Go on at another offset. What was already asked for at the old one is dropped."""
         self.ranges[tp].position = offset
+        self.ranges[tp].topic_id = None
         self._problem = None
 
     async def poll(self, timeout: float) -> list[Fetched]:
@@ -111,6 +129,8 @@ class Fetcher:
             if wait <= 0:
                 return []
             await self._send()
+            if self._problem is not None:
+                raise self._taken_problem()
             if not self._in_flight:
                 await asyncio.sleep(min(wait, self._blocked_for()))
                 continue
@@ -169,14 +189,27 @@ class Fetcher:
                 self._failed([tp], error)
                 continue
             epoch = self._cluster.metadata.partition(tp).leader_epoch
-            position = FetchPosition(self.ranges[tp].position, self._partition_bytes, epoch)
+            topic_id = self._cluster.metadata.topics[tp.topic].id
+            if self._is_another(tp, topic_id):
+                self._problem = self._problem or TopicRecreatedError(tp, self.ranges[tp].position)
+                continue
+            position = FetchPosition(self.ranges[tp].position, self._partition_bytes, epoch, topic_id)
             wanted.setdefault(leader.id, {})[tp] = position
         return wanted
+
+    def _is_another(self, tp: TopicPartition, topic_id: bytes) -> bool:
+        """Whether the topic of that name is not the one that we read. Old brokers tell no ids."""
+        part = self.ranges[tp]
+        if topic_id == ZERO_UUID:
+            return False
+        if part.topic_id is None:
+            part.topic_id = topic_id
+        return part.topic_id not in (topic_id, ZERO_UUID)
 
     async def _fetch(self, node_id: int, positions: dict[TopicPartition, FetchPosition]) -> Any:
         node = await self._cluster.node(node_id)
         plan = self._sessions.setdefault(node_id, FetchSession()).plan(positions)
-        ids = {tp.topic: self._cluster.metadata.topics[tp.topic].id for tp in positions}
+        ids = {tp.topic: position.topic_id for tp, position in positions.items()}
         by_name = ZERO_UUID in ids.values()
         topics: dict[str, list[FetchRequest.FetchPartition]] = {}
         for tp, position in plan.send.items():
@@ -203,13 +236,13 @@ class Fetcher:
         response = await node.send(request, highest=_LAST_VERSION_WITH_NAMES if by_name else None)
         return positions, response
 
-    def _forgotten(self, forget: list[TopicPartition]) -> list[FetchRequest.ForgottenTopic]:
-        by_topic: dict[str, list[int]] = {}
-        for tp in forget:
-            by_topic.setdefault(tp.topic, []).append(tp.partition)
+    def _forgotten(self, forget: dict[TopicPartition, bytes]) -> list[FetchRequest.ForgottenTopic]:
+        by_topic: dict[tuple[str, bytes], list[int]] = {}
+        for tp, topic_id in forget.items():
+            by_topic.setdefault((tp.topic, topic_id), []).append(tp.partition)
         return [
-            FetchRequest.ForgottenTopic(topic=name, topic_id=self._cluster.metadata.topic(name).id, partitions=parts)
-            for name, parts in by_topic.items()
+            FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id, partitions=parts)
+            for (name, topic_id), parts in by_topic.items()
         ]
 
     # --- taking answers -----------------------------------------------------------------------------------------------
@@ -227,7 +260,7 @@ class Fetcher:
         if response.error_code:
             self._failed(list(asked), KafkaError(response.error_code))
             return []
-        names = {info.id: name for name, info in self._cluster.metadata.topics.items()}
+        names = {position.topic_id: tp.topic for tp, position in asked.items()}
         fetched = []
         for topic in response.responses:
             name = topic.topic or names.get(topic.topic_id, "")
@@ -282,7 +315,7 @@ class Fetcher:
     def _failed(self, partitions: list[TopicPartition], error: KafkaError) -> None:
         """Look these partitions up anew and wait a little; give up when that has gone on for too long."""
         if not error.retriable:
-            raise error
+            self._problem = self._problem or error
         now = self._cluster.clock.monotonic()
         self._cluster.metadata.mark_stale({tp.topic for tp in partitions})
         for tp in partitions:
@@ -290,7 +323,7 @@ class Fetcher:
             if part.failures == 0:
                 part.failing_since = now
             elif now - part.failing_since > self._give_up_after:
-                raise error
+                self._problem = self._problem or error
             part.blocked_until = now + self._cluster.wait_before_retry(part.failures)
             part.failures += 1
 
