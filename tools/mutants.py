@@ -37,6 +37,55 @@ LOG = "unit/log spec property/log"
 SPARK = "unit/spark"
 MUTANTS = [
     Mutant(
+        "fetch-session-without-topic-ids",
+        "client/consumer/fetch_session.py",
+        "if tp not in wanted or wanted[tp].topic_id != known.topic_id",
+        "if tp not in wanted",
+        "unit/client/test_fetch_session.py",
+    ),
+    Mutant(
+        "fetcher-reads-the-new-topic",
+        "client/consumer/fetcher.py",
+        "return part.topic_id not in (topic_id, ZERO_UUID)",
+        "return False",
+        "unit/client/test_engines.py",
+    ),
+    Mutant(
+        "push-down-before-1970",
+        "spark/pushdown.py",
+        "or self.timestamp_ms < 0:",
+        "or False:",
+        "unit/spark/test_boundaries.py",
+    ),
+    Mutant(
+        "deleted-topics-stay-known",
+        "client/metadata.py",
+        "if name in present}",
+        "}",
+        "unit/client/test_metadata.py",
+    ),
+    Mutant(
+        "wire-scan-waits-for-what-never-comes",
+        "spark/wire_scan.py",
+        "    if end >= part.end:\n        return False\n",
+        "    if end >= 0:\n        return False\n",
+        "unit/spark/test_wire_scan.py",
+    ),
+    Mutant(
+        "packed-batches-in-one-part",
+        "records/arrow_parts.py",
+        "if reader.bytes_bound > part_bytes:",
+        "if reader.bytes_bound > part_bytes << 20:",
+        "unit/records/test_arrow_parts.py",
+    ),
+    Mutant(
+        "arrow-tables-without-an-end-time",
+        "log/reader.py",
+        "return rows if end_time is None else rows.filter(pc.less(times, end_time))",
+        "return rows",
+        "unit/log/test_reader.py",
+    ),
+    Mutant(
         "reader-passes-over-swap",
         "log/segment_listing.py",
         "swapped = {name for name in names if name.suffix == SWAP}",

@@ -137,7 +137,7 @@ class ClusterClient:
         wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
         node = await self.any_node()
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=create)
-        self.metadata.update(await node.send(request), self.clock.time_ms())
+        self.metadata.update(await node.send(request), self.clock.time_ms(), complete=wanted is None)
 
     async def all_topics(self) -> dict[str, TopicInfo]:
         """Every topic that we may see, freshly asked for."""

@@ -53,11 +53,14 @@ class ClusterMetadata:
         self._stale: set[str] = set()
         self._updated_ms: dict[str, int] = {}
 
-    def update(self, response: Any, now_ms: int) -> None:
-        """Take in a MetadataResponse."""
+    def update(self, response: Any, now_ms: int, *, complete: bool = False) -> None:
+        """Take in a MetadataResponse. `complete`: it tells of all topics, so that others do not exist (any more)."""
         self.cluster_id = response.cluster_id
         self.controller = response.controller_id
         self.nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
+        if complete:
+            present = {topic.name for topic in response.topics}
+            self.topics = {name: info for name, info in self.topics.items() if name in present}
         for topic in response.topics:
             self._stale.discard(topic.name)
             if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:

@@ -89,8 +89,14 @@ async def end_offsets(
     return {tp: entry.offset for tp, entry in found.items()}
 
 
-async def commit_group_offsets(cluster: ClusterClient, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Publish positions as a consumer group that has no members (how far we are, for those who watch lag)."""
+async def commit_group_offsets(
+    cluster: ClusterClient, group: str, offsets: Mapping[TopicPartition, int], *, missing_ok: bool = False
+) -> None:
+    """Publish positions as a consumer group that has no members (how far we are, for those who watch lag).
+
+    `missing_ok`: partitions that do not exist (any more) have no position, and that is no error.
+    """
+    harmless = {0, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)} if missing_ok else {0}
     topics: dict[str, list[OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
     for tp, offset in offsets.items():
         entry = OffsetCommitRequest.OffsetCommitRequestPartition(
@@ -106,7 +112,7 @@ async def commit_group_offsets(cluster: ClusterClient, group: str, offsets: Mapp
 
     def first_error(response: object) -> int:
         codes = [p.error_code for t in response.topics for p in t.partitions]  # type: ignore[attr-defined]  # message
-        return next((int(code) for code in codes if code), 0)
+        return next((int(code) for code in codes if code not in harmless), 0)
 
     await cluster.ask_coordinator(CoordinatorType.GROUP, group, request, highest=9, error_of=first_error)
 

@@ -186,24 +186,21 @@ class PartitionReader:
         *,
         start_offset: int | None = None,
         end_offset: int | None = None,
+        start_time: int | None = None,
+        end_time: int | None = None,
         columns: Sequence[str] = ("offset", "timestamp", "timestamp_type", "key", "value"),
-        **ranges: Any,
     ) -> Iterator[pa.RecordBatch]:
         """The records as Arrow batches of a few MB each, without per-record Python. Needs `tidelog[arrow]`."""
-        from tidelog.records.arrow import batches_to_arrow
+        from tidelog.records.arrow import batches_in_parts
 
         start = self.log_start_offset if start_offset is None else max(start_offset, self.log_start_offset)
-        last = None if end_offset is None else end_offset - 1
-        pending: list[memoryview] = []
-        size = 0
-        for batch in self.batches(start_offset=start_offset, end_offset=end_offset, **ranges):
-            pending.append(batch.raw)
-            size += batch.size
-            if size >= ARROW_CHUNK:
-                yield batches_to_arrow(pending, columns=columns, first_offset=start, last_offset=last)
-                pending, size = [], 0
-        if pending:
-            yield batches_to_arrow(pending, columns=columns, first_offset=start, last_offset=last)
+        timed = start_time is not None or end_time is not None
+        decoded = (*columns, "timestamp") if timed and "timestamp" not in columns else tuple(columns)
+        found = self.batches(start_offset=start_offset, end_offset=end_offset, start_time=start_time, end_time=end_time)
+        for chunk in _chunks(found):
+            last = None if end_offset is None else end_offset - 1
+            for _, rows in batches_in_parts(chunk, columns=decoded, first_offset=start, last_offset=last):
+                yield _between(rows, start_time, end_time).select(list(columns)) if timed else rows
 
     def to_arrow(self, **options: Any) -> pa.Table:
         """One Arrow table of everything in the ranges (the options of `arrow_batches`)."""
@@ -216,6 +213,32 @@ class PartitionReader:
             options = {name: options[name] for name in ("columns",) if name in options}
             parts = [batches_to_arrow([b""], **options)]
         return table.from_batches(parts)
+
+
+def _chunks(batches: Iterator[RecordBatch]) -> Iterator[list[memoryview]]:
+    """So many batches together that turning them into Arrow is worth it."""
+    pending: list[memoryview] = []
+    size = 0
+    for batch in batches:
+        pending.append(batch.raw)
+        size += batch.size
+        if size >= ARROW_CHUNK:
+            yield pending
+            pending, size = [], 0
+    if pending:
+        yield pending
+
+
+def _between(rows: pa.RecordBatch, start_time: int | None, end_time: int | None) -> pa.RecordBatch:
+    """The rows of those times; a record without one counts as one before all times, as `records` has it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = pc.fill_null(rows.column("timestamp").cast(pa.int64()), -1)
+    if start_time is not None:
+        wanted = pc.greater_equal(times, start_time)
+        rows, times = rows.filter(wanted), times.filter(wanted)
+    return rows if end_time is None else rows.filter(pc.less(times, end_time))
 
 
 _Placed = tuple[SegmentReader, int, RecordBatch]

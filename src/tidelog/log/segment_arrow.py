@@ -14,7 +14,7 @@ from tidelog.common.fs import File
 from tidelog.log.segment_reader import SegmentReader
 from tidelog.log.txn_index import AbortedTxn
 from tidelog.records._filter import BatchFilter
-from tidelog.records.arrow import Piece, batches_to_arrow, read_in_place
+from tidelog.records.arrow import Piece, batches_in_parts, read_in_place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ class ArrowSegmentReader:
         for _, run in self._segment.runs_in(file, position, chunk=self._size):
             last = run.header(len(run) - 1).last_offset
             if last >= offset:
-                batch = batches_to_arrow(
+                yield from batches_in_parts(
                     run.buffers(),
                     columns=self._columns,
                     first_offset=offset,
@@ -81,7 +81,6 @@ class ArrowSegmentReader:
                     aborted=self._aborted_from(offset),
                 )
                 offset = last + 1
-                yield offset, batch
             if last >= self._last_offset:
                 return
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from tidelog.records._columns import ColumnReader
 from tidelog.records.arrow_in_place import Piece, read_in_place
+from tidelog.records.arrow_parts import PART_BYTES, batches_in_parts
 from tidelog.records.arrow_read import batches_to_arrow, read_columns
 from tidelog.records.arrow_schema import ALL_COLUMNS, schema
 from tidelog.records.arrow_write import ArrowRows, arrow_to_batches, partition_keys, rows_by_partition
 
 __all__ = [
     "ALL_COLUMNS",
+    "PART_BYTES",
     "ArrowRows",
     "ColumnReader",
     "Piece",
     "arrow_to_batches",
+    "batches_in_parts",
     "batches_to_arrow",
     "partition_keys",
     "read_columns",

@@ -29,18 +29,24 @@ _WORTH_SPLITTING = 500_000
 class RangePartition(InputPartition):
     """One task of wire mode."""
 
-    def __init__(self, part: OffsetRange) -> None:
+    def __init__(self, part: OffsetRange, topic_id: bytes | None) -> None:
         super().__init__(tuple(part))
         self.range = part
+        self.topic_id = topic_id
 
 
-def plan_tasks(options: SourceOptions, ranges: list[OffsetRange]) -> list[RangePartition]:
-    """As the options say; without them, a partition is read by several tasks when it is large and cores are idle."""
+def plan_tasks(options: SourceOptions, ranges: list[OffsetRange], topics: Topics | None = None) -> list[RangePartition]:
+    """As the options say; without them, a partition is read by several tasks when it is large and cores are idle.
+
+    Only the topics that are asked about now are read: others of their names are not.
+    """
+    ids = {} if topics is None else topics.ids({part.topic for part in ranges})
     wanted = options.min_partitions
     if wanted is None and sum(part.size for part in ranges) >= _WORTH_SPLITTING:
         wanted = os.cpu_count()
     return [
-        RangePartition(part) for part in split_ranges(ranges, min_partitions=wanted, max_records=options.max_records)
+        RangePartition(part, ids.get(part.topic))
+        for part in split_ranges(ranges, min_partitions=wanted, max_records=options.max_records)
     ]
 
 
@@ -65,7 +71,7 @@ class BatchReader(DataSourceReader):
 
         with Driver(options.kafka) as driver:
             wire = WireTopics(driver, read_committed=options.read_committed)
-            return list(plan_tasks(options, self._narrowed(wire)))
+            return list(plan_tasks(options, self._narrowed(wire), wire))
 
     def _narrowed(self, topics: Topics) -> list[OffsetRange]:
         return self._narrowing.apply(batch_ranges(self._options, topics), topics)
@@ -90,7 +96,7 @@ def read_task(options: SourceOptions, partition: InputPartition, columns: tuple[
     if isinstance(partition, RangePartition):
         from tidelog.spark.wire_scan import scan
 
-        return scan(options, partition.range, columns)
+        return scan(options, partition.range, columns, topic_id=partition.topic_id)
     from tidelog.spark.segment_scan import SegmentPartition, scan_segments
 
     assert isinstance(partition, SegmentPartition)

@@ -15,6 +15,9 @@ from tidelog.common.types import TopicPartition
 from tidelog.spark.offsets import EARLIEST, LATEST, OffsetRange, Offsets
 from tidelog.spark.options import Boundary, SourceOptions
 
+#: How often in a row a topic may be deleted between two questions about it.
+_LOOKUPS = 5
+
 
 class DataLossError(KafkaError):
     """Records that the query should have read are gone; failOnDataLoss=false carries on without them."""
@@ -38,6 +41,10 @@ class Topics(Protocol):
         """All partitions of these topics; KafkaError if one does not exist."""
         ...
 
+    def ids(self, topics: Iterable[str]) -> dict[str, bytes]:
+        """The ids of those of the topics that exist and have one, as of the newest answer about them."""
+        ...
+
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets: ...
 
     def latest(self, partitions: Iterable[TopicPartition]) -> Offsets: ...
@@ -58,6 +65,12 @@ def assigned(options: SourceOptions, topics: Topics) -> list[TopicPartition]:
         pattern = re.compile(options.pattern)
     except re.error as error:
         raise UsageError(f"subscribePattern {options.pattern!r} is no regular expression: {error}") from error
+    for _ in range(_LOOKUPS):
+        try:
+            return sorted(topics.partitions(name for name in topics.names() if pattern.fullmatch(name)))
+        except KafkaError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise  # else one was deleted since its name was told: it does not match any more
     return sorted(topics.partitions(name for name in topics.names() if pattern.fullmatch(name)))
 
 
@@ -119,11 +132,18 @@ def batch_ranges(options: SourceOptions, topics: Topics) -> list[OffsetRange]:
     return [OffsetRange(tp.topic, tp.partition, starts[tp], ends[tp]) for tp in partitions]
 
 
-def stream_ranges(options: SourceOptions, topics: Topics, start: Offsets, end: Offsets) -> list[OffsetRange]:
-    """What lies between two offsets of a stream; says what is missing (an error with failOnDataLoss)."""
-    new = topics.earliest([tp for tp in end if tp not in start or start[tp] == EARLIEST])
+def stream_ranges(
+    options: SourceOptions, topics: Topics, start: Offsets, end: Offsets, anew: frozenset[str] = frozenset()
+) -> list[OffsetRange]:
+    """What lies between two offsets of a stream; says what is missing (an error with failOnDataLoss).
+
+    `anew` are topics that were deleted and made anew since `start`: they are read from their beginning.
+    """
     gone = sorted(tp for tp in start if tp not in end)
     problems = [f"Partitions {', '.join(map(str, gone))} are gone."] if gone else []
+    problems += [f"Topic {name} was deleted and made anew." for name in sorted(anew)]
+    start = {tp: offset for tp, offset in start.items() if tp.topic not in anew}
+    new = topics.earliest([tp for tp in end if tp not in start or start[tp] == EARLIEST])
     ranges = []
     for tp, until in end.items():
         begin = new.get(tp, start.get(tp, LATEST))

@@ -1,7 +1,8 @@
 """Filters that narrow what is read (pure but for the time index, which `Topics` asks).
 
 Used are comparisons of topic, partition, offset and timestamp with constants. A lower bound of time is exact: every
-record before the first one at or after it is earlier. An upper bound of time is of no use, for later records may carry
+record before the first one at or after it is earlier. One before 1970 bounds nothing, for no record is older (and
+ListOffsets takes negative times for codes of its own). An upper bound of time is of no use, for later records may carry
 earlier times.
 """
 
@@ -78,7 +79,7 @@ class Narrowing:
         if self.offset_end is not None:
             kept = [part._replace(end=min(part.end, self.offset_end)) for part in kept]
         kept = [part for part in kept if part.size > 0]
-        if self.timestamp_ms is None:
+        if self.timestamp_ms is None or self.timestamp_ms < 0:
             return kept
         firsts = topics.at_timestamp({TopicPartition(p.topic, p.partition): self.timestamp_ms for p in kept})
         narrowed = []

@@ -51,6 +51,11 @@ class SegmentTopics:
             found += mine
         return found
 
+    def ids(self, topics: Iterable[str]) -> dict[str, bytes]:
+        wanted = set(topics)
+        found = {tp.topic: reader.topic_id for tp, reader in self._readers.items() if tp.topic in wanted}
+        return {name: topic_id for name, topic_id in found.items() if topic_id is not None}
+
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         return {tp: self._reader(tp).log_start_offset for tp in partitions}
 

@@ -48,6 +48,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._ceiling: Offsets | None = None
         self._newest: Offsets | None = None
         self._delay: TriggerDelay | None = None
+        self._ids: dict[str, bytes] = {}
         self._driver: Driver | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,7 +106,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             assert self._options.group_id is not None
             done = {tp: offset for tp, offset in from_json(end).items() if offset >= 0}
             driver = self._connected()
-            driver.run(commit_group_offsets(driver.cluster, self._options.group_id, done))
+            driver.run(commit_group_offsets(driver.cluster, self._options.group_id, done, missing_ok=True))
 
     def stop(self) -> None:
         if self._driver is not None:
@@ -116,14 +117,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: OffsetsJson, end: OffsetsJson) -> list[InputPartition]:
         topics = self._topics()
-        ranges = stream_ranges(self._options, topics, from_json(start), from_json(end))
+        ranges = stream_ranges(self._options, topics, from_json(start), from_json(end), self._made_anew(topics, end))
         if self._options.mode == SEGMENTS:
             from tidelog.spark.segment_scan import plan_segments
             from tidelog.spark.segment_topics import SegmentTopics
 
             assert isinstance(topics, SegmentTopics)
             return list(plan_segments(self._options, topics, ranges))
-        return list(plan_tasks(self._options, ranges))
+        return list(plan_tasks(self._options, ranges, topics))
+
+    def _made_anew(self, topics: Topics, end: OffsetsJson) -> frozenset[str]:
+        """The topics that are not those of the trigger before. (The checkpoint holds no ids: over a restart it shows
+        only when a topic is shorter than it was.)"""
+        ids = topics.ids(end)
+        anew = frozenset(name for name, topic_id in ids.items() if self._ids.get(name, topic_id) != topic_id)
+        self._ids.update(ids)
+        return anew
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_task(self._options, partition, self._columns)

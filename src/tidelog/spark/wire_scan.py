@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tidelog.client.blocking import Driver
-from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
-from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
+from tidelog.client.consumer.arrow_fetcher import ArrowBatch, ArrowFetcher
+from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError, TopicRecreatedError
+from tidelog.client.offsets import beginning_offsets, end_offsets
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.spark.boundaries import DataLossError
@@ -22,40 +23,76 @@ from tidelog.spark.schema import RowAssembler
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: When nothing has come for so many seconds, it is time to ask whether anything can come.
+_LOOK_AFTER = 2.0
+_GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
-def scan(options: SourceOptions, part: OffsetRange, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The records of the range, in order."""
+
+def scan(
+    options: SourceOptions, part: OffsetRange, columns: tuple[str, ...], *, topic_id: bytes | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The records of the range, in order; of the topic that has this id, if it has one."""
     tp = TopicPartition(part.topic, part.partition)
     rows = RowAssembler(part.topic, part.partition, columns)
-    timeout = options.poll_timeout_ms / 1000
     with Driver(options.kafka) as driver:
-        fetcher = Fetcher(driver.cluster, {tp: FetchRange(part.start, part.end)})
+        fetcher = Fetcher(driver.cluster, {tp: FetchRange(part.start, part.end, topic_id)})
         reader = ArrowFetcher(fetcher, columns=rows.decoded)
         try:
-            while not reader.done:
-                try:
-                    batches = driver.run(reader.poll(timeout))
-                except OffsetOutOfRangeError as error:
-                    _skip_lost(options, part, fetcher, error, driver)
-                    continue
-                if not batches and not reader.done:
-                    position = fetcher.ranges[tp].position
-                    text = f"nothing of {tp} came within {timeout:g} s: at offset {position}, to read up to {part.end}"
-                    raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
-                for piece in batches:
-                    if piece.batch.num_rows:
-                        yield rows.assemble(piece.batch)
+            for piece in _pieces(options, part, reader, driver):
+                if piece.batch.num_rows:
+                    yield rows.assemble(piece.batch)
         finally:
             driver.run(reader.close())
+
+
+def _pieces(options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, driver: Driver) -> Iterator[ArrowBatch]:
+    tp = TopicPartition(part.topic, part.partition)
+    fetcher, clock = reader.fetcher, driver.cluster.clock
+    timeout = options.poll_timeout_ms / 1000
+    heard = clock.monotonic()
+    while not reader.done:
+        try:
+            batches = driver.run(reader.poll(min(timeout, _LOOK_AFTER)))
+            over = not batches and not reader.done and _is_over(options, part, driver)
+        except OffsetOutOfRangeError as error:
+            _skip_lost(options, part, fetcher, error, driver)
+            continue
+        except KafkaError as error:
+            if error.code not in _GONE or options.fail_on_data_loss:
+                raise
+            batches, over = [], True
+        if batches:
+            heard = clock.monotonic()
+            yield from batches
+        elif over:
+            fetcher.seek(tp, part.end)
+        elif not reader.done and clock.monotonic() - heard >= timeout:
+            position = fetcher.ranges[tp].position
+            text = f"nothing of {tp} came within {timeout:g} s: at offset {position}, to read up to {part.end}"
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+
+
+def _is_over(options: SourceOptions, part: OffsetRange, driver: Driver) -> bool:
+    """Whether the log ends before the range does: there is nothing to wait for."""
+    tp = TopicPartition(part.topic, part.partition)
+    end = driver.run(end_offsets(driver.cluster, [tp]))[tp]
+    if end >= part.end:
+        return False
+    if options.fail_on_data_loss:
+        raise DataLossError(f"{tp} ends at offset {end}, not at {part.end}.")
+    return True
 
 
 def _skip_lost(
     options: SourceOptions, part: OffsetRange, fetcher: Fetcher, error: OffsetOutOfRangeError, driver: Driver
 ) -> None:
-    """Go on behind what was deleted; without failOnDataLoss=false that is an error."""
-    from tidelog.client.offsets import beginning_offsets
-
+    """Go on behind what was deleted; without failOnDataLoss=false that is an error. Another topic is never read."""
     tp = error.topic_partition
+    if isinstance(error, TopicRecreatedError):
+        if options.fail_on_data_loss:
+            raise DataLossError(f"{tp} was deleted and made anew since the query was planned.") from error
+        fetcher.seek(tp, part.end)
+        return
     start = driver.run(beginning_offsets(driver.cluster, [tp]))[tp]
     if options.fail_on_data_loss:
         raise DataLossError(f"Offset {error.offset} of {tp} is out of range: the log now starts at {start}.") from error

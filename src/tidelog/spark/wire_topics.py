@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from tidelog.client.blocking import Driver
 from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, beginning_offsets, end_offsets, list_offsets
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.common.uuids import ZERO_UUID
 from tidelog.spark.offsets import Offsets
 
 
@@ -27,6 +28,12 @@ class WireTopics:
         if names:
             self._driver.run(cluster.retry(lambda: cluster.refresh(names)))
         return [TopicPartition(name, number) for name in names for number in cluster.metadata.partitions(name)]
+
+    def ids(self, topics: Iterable[str]) -> dict[str, bytes]:
+        cluster, names = self._driver.cluster, list(topics)
+        self._driver.run(cluster.retry(lambda: cluster.ensure_topics(names)))
+        known = cluster.metadata.topics
+        return {name: known[name].id for name in names if name in known and known[name].id != ZERO_UUID}
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         return self._driver.run(beginning_offsets(self._driver.cluster, partitions))

@@ -65,3 +65,13 @@ def test_errors_are_kafkas() -> None:
     gone = metadata(response(1, 5), response(1, 5, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     with pytest.raises(KafkaError, match="does not exist"):
         gone.topic("t")
+
+
+def test_a_topic_that_is_not_among_all_topics_is_gone() -> None:
+    known = metadata(response(1, 5))
+    others = response(1, 5)
+    others.topics[0].name = "other"
+    known.update(others, 0)
+    assert set(known.topics) == {"t", "other"}, "an answer about some topics says nothing of the rest"
+    known.update(others, 0, complete=True)
+    assert set(known.topics) == {"other"}

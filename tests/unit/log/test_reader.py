@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.managed_logs import TP, append, compact_config, end_transaction, open_manager
+from support.managed_logs import TP, append, append_bytes, compact_config, end_transaction, open_manager
 from tidelog.common.errors import CorruptRecordError, UsageError
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.types import TopicPartition
@@ -21,6 +21,7 @@ from tidelog.log.segment_reader import SegmentReader
 from tidelog.log.statistics import StatisticsReader
 from tidelog.log.verify import PartitionVerifier, verify_checkpoints
 from tidelog.records.attributes import Codec
+from tidelog.records.builder import BatchBuilder
 from tidelog.testing.clock import ManualClock
 
 CONFIG = LogConfig.from_topic(
@@ -98,6 +99,28 @@ def test_arrow_tables(log: PartitionLog) -> None:
     assert table.column("offset").to_pylist() == list(range(10, 20))
     assert table.column("value").to_pylist() == [b"value-%d" % n for n in range(10, 20)]
     assert reader(log).to_arrow(start_offset=100).num_rows == 0
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 10), (37, 40), (50, None), (None, 3), (99, None), (20, 20)])
+@pytest.mark.parametrize("batch", [1, 20])
+def test_arrow_tables_of_times(
+    manager: LogManager, clock: ManualClock, batch: int, start: int | None, end: int | None
+) -> None:
+    """Rows count, not batches: the same as `records` gives."""
+    pytest.importorskip("pyarrow")
+    log = manager.create(TP, CONFIG)
+    for first in range(0, 100, batch):
+        builder = BatchBuilder()
+        for number in range(first, first + batch):
+            builder.append(1_000_000 + 1000 * number, b"key", b"value-%d" % number)
+        append_bytes(log, builder.build())
+    times = {"start_time": start, "end_time": end}
+    given = {name: 1_000_000 + 1000 * number for name, number in times.items() if number is not None}
+    expected = list(range(100))[start:end]
+    assert reader(log).to_arrow(**given).column("offset").to_pylist() == expected
+    table = reader(log).to_arrow(columns=("offset", "value"), **given)
+    assert table.column_names == ["offset", "value"]
+    assert table.column("offset").to_pylist() == expected == [r.offset for r in reader(log).records(**given)]
 
 
 def test_committed_records_only(manager: LogManager) -> None:

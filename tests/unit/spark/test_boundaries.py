@@ -31,6 +31,9 @@ class Table:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
         return [tp for tp in self.logs if tp.topic in wanted]
 
+    def ids(self, topics: Iterable[str]) -> dict[str, bytes]:
+        return {}
+
     def earliest(self, partitions: Iterable[TP]) -> Offsets:
         return {tp: self.logs[tp][0] for tp in partitions}
 
@@ -40,6 +43,7 @@ class Table:
     def at_timestamp(self, wanted: Mapping[TP, int]) -> Offsets:
         found = {}
         for tp, timestamp in wanted.items():
+            assert timestamp >= 0, "brokers take these for codes"
             start, end = self.logs[tp]
             offset = max(start, -(-timestamp // 10))
             found[tp] = offset if offset < end else -1
@@ -119,6 +123,29 @@ def test_lost_data_is_an_error_unless_it_is_allowed(start: Offsets, end: Offsets
     assert all(part.size >= 0 for part in stream_ranges(tolerant, TABLE, start, end))
 
 
+def test_a_topic_that_was_made_anew_is_a_loss_and_read_from_its_beginning() -> None:
+    start, end = {A0: 50, B0: 5}, {A0: 100, B0: 10}
+    with pytest.raises(DataLossError, match="Topic b was deleted and made anew"):
+        stream_ranges(options(streaming=True), TABLE, start, end, frozenset({"b"}))
+    tolerant = options(streaming=True, failOnDataLoss="false")
+    found = stream_ranges(tolerant, TABLE, start, end, frozenset({"b"}))
+    assert found == [OffsetRange("a", 0, 50, 100), OffsetRange("b", 0, 0, 10)]
+
+
+def test_a_topic_that_is_deleted_between_two_questions_does_not_match() -> None:
+    class Deleting(Table):
+        """Its topic b is gone as soon as its name was told."""
+
+        def partitions(self, topics: Iterable[str]) -> list[TP]:
+            names = list(topics)
+            if B0 in self.logs and "b" in names:
+                del self.logs[B0]
+            return super().partitions(names)
+
+    given = source_options({"kafka.bootstrap.servers": "h:1", "subscribePattern": "[ab]"}, streaming=True)
+    assert assigned(given, Deleting({A0: (0, 1), B0: (0, 1)})) == [A0]
+
+
 def test_filters_narrow_the_ranges() -> None:
     from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
@@ -146,4 +173,7 @@ def test_filters_narrow_the_ranges() -> None:
         OffsetRange("a", 1, 50, 60),
     ]
     assert narrowed(GreaterThan(("timestamp",), datetime.fromtimestamp(5, UTC))) == []
+    for seconds in (-0.001, -0.002, -2_000_000_000):
+        early = datetime.fromtimestamp(seconds, UTC)
+        assert narrowed(GreaterThanOrEqual(("timestamp",), early)) == whole, "no record is older than 1970"
     assert narrowed(EqualTo(("value", "nested"), 1)) == whole

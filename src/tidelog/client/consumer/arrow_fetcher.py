@@ -7,14 +7,15 @@
 
 Receiving and decoding both leave the GIL, so that they overlap; neither touches a single record in Python. Small
 answers are decoded there and then. What is decoded is handed out at once: a slow topic's next answer is never waited
-for. Batches come in the order of their offsets, a few answers ahead of the caller.
+for. Batches come in the order of their offsets, a few answers ahead of the caller. An answer that is large when it is
+unpacked comes in several parts, and the next part is made when the one before it is taken.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +33,15 @@ _WORTH_A_THREAD = 256 << 10
 
 
 class ArrowBatch(NamedTuple):
-    """The records of one partition that one answer held (none, if all of them were aborted or not asked for)."""
+    """The records of one partition that an answer or a part of it held (none, if all were aborted or not asked for)."""
 
     topic_partition: TopicPartition
     batch: pa.RecordBatch
     next_offset: int
+
+
+#: What is decoded, and what makes the rest of it (None: that was all).
+_Decoded = tuple[list[ArrowBatch], Iterator[ArrowBatch] | None]
 
 
 class ArrowFetcher:
@@ -48,7 +53,7 @@ class ArrowFetcher:
         self._view = view
         self._thread = ThreadPoolExecutor(1, "tidelog-decode")
         self._polling: asyncio.Task[list[Fetched]] | None = None
-        self._decoding: deque[asyncio.Future[list[ArrowBatch]]] = deque()
+        self._decoding: deque[asyncio.Future[_Decoded]] = deque()
 
     @property
     def done(self) -> bool:
@@ -65,7 +70,10 @@ class ArrowFetcher:
                 self._polling = asyncio.ensure_future(self.fetcher.poll(left))
                 await asyncio.sleep(0)  # lets the request leave
             if self._decoding and self._decoding[0].done():
-                return self._decoding.popleft().result()
+                batches, rest = self._decoding.popleft().result()
+                if rest is not None:
+                    self._decoding.appendleft(asyncio.get_running_loop().run_in_executor(self._thread, _decode, rest))
+                return batches
             under_way: list[asyncio.Future[Any]] = list(self._decoding)[:1]
             if self._polling is not None:
                 under_way.append(self._polling)
@@ -83,30 +91,25 @@ class ArrowFetcher:
             return
         loop = asyncio.get_running_loop()
         if sum(len(piece.records) for piece in pieces) >= _WORTH_A_THREAD:
-            self._decoding.append(loop.run_in_executor(self._thread, self._decode, pieces))
+            self._decoding.append(loop.run_in_executor(self._thread, _decode, self._parts(pieces)))
         else:
-            decoded: asyncio.Future[list[ArrowBatch]] = loop.create_future()
-            decoded.set_result(self._decode(pieces))
+            decoded: asyncio.Future[_Decoded] = loop.create_future()
+            decoded.set_result(_decode(self._parts(pieces)))
             self._decoding.append(decoded)
 
-    def _decode(self, pieces: list[Fetched]) -> list[ArrowBatch]:
-        from tidelog.records.arrow import batches_to_arrow
+    def _parts(self, pieces: list[Fetched]) -> Iterator[ArrowBatch]:
+        from tidelog.records.arrow import batches_in_parts
 
-        return [
-            ArrowBatch(
-                piece.topic_partition,
-                batches_to_arrow(
-                    piece.records,
-                    columns=self._columns,
-                    first_offset=piece.start,
-                    last_offset=None if piece.end is None else piece.end - 1,
-                    aborted=piece.aborted,
-                    view=self._view,
-                ),
-                piece.next_offset,
-            )
-            for piece in pieces
-        ]
+        for piece in pieces:
+            for next_offset, batch in batches_in_parts(
+                [piece.records],
+                columns=self._columns,
+                first_offset=piece.start,
+                last_offset=None if piece.end is None else piece.end - 1,
+                aborted=piece.aborted,
+                view=self._view,
+            ):
+                yield ArrowBatch(piece.topic_partition, batch, next_offset)
 
     async def close(self) -> None:
         """Drop what was not handed out, and the fetches under way."""
@@ -118,3 +121,16 @@ class ArrowFetcher:
         await asyncio.gather(*under_way, return_exceptions=True)
         self._thread.shutdown()
         await self.fetcher.close()
+
+
+def _decode(parts: Iterator[ArrowBatch]) -> _Decoded:
+    """The next parts, until they are large together."""
+    from tidelog.records.arrow import PART_BYTES
+
+    batches, size = [], 0
+    for part in parts:
+        batches.append(part)
+        size += part.batch.nbytes
+        if size > PART_BYTES:
+            return batches, parts
+    return batches, None
