@@ -30,9 +30,11 @@ from typing import Any
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import decode_response, encode_request
 from tidelog.protocol.messages import ApiVersionsRequest, FetchRequest, ProduceRequest
+from tidelog.records.attributes import MAGIC_POSITION, MAGIC_V2, Codec
 from tidelog.records.builder import BatchBuilder
 
 PRODUCE_VERSION = 7
+OLD_PRODUCE_VERSION = 2  # the last one that carries message sets
 FETCH_VERSION = 4
 FETCH_BYTES = 4 << 20
 #: A Fetch v4 answer for one partition without aborted transactions, up to its records, less the topic's name: length,
@@ -41,8 +43,9 @@ HEAD_BYTES = 4 + 4 + 4 + 4 + 2 + 4 + 4 + 2 + 8 + 8 + 4 + 4
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def make_batch(records: int, size: int) -> bytes:
-    builder = BatchBuilder()
+def make_batch(records: int, size: int, magic: int = MAGIC_V2, codec: Codec = Codec.NONE) -> bytes:
+    """A batch, or a message set of magic 0 or 1."""
+    builder = BatchBuilder(magic, codec)
     now = time.time_ns() // 1_000_000
     for number in range(records):
         builder.append(
@@ -51,12 +54,16 @@ def make_batch(records: int, size: int) -> bytes:
     return builder.build()
 
 
+def produce_version(batch: bytes) -> int:
+    return PRODUCE_VERSION if batch[MAGIC_POSITION] == MAGIC_V2 else OLD_PRODUCE_VERSION
+
+
 def produce_request(topic: str, partition: int, batch: bytes, acks: int = 1) -> bytes:
     data = ProduceRequest.PartitionProduceData(index=partition, records=batch)
     request = ProduceRequest(
         acks=acks, timeout_ms=30_000, topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=[data])]
     )
-    return encode_request(ApiKey.PRODUCE, PRODUCE_VERSION, 1, "raw-load", request)
+    return encode_request(ApiKey.PRODUCE, produce_version(batch), 1, "raw-load", request)
 
 
 def fetch_request(topic: str, partition: int, offset: int, wait_ms: int = 500) -> bytes:
@@ -91,12 +98,13 @@ def receive_frame(sock: socket.socket) -> bytes:
 NOT_YET = (3, 5, 6)
 
 
-def first_produce(sock: socket.socket, request: bytes) -> Any:
+def first_produce(sock: socket.socket, request: bytes) -> bytes:
     """Send until the partition has a leader; the frame of the answer that was without error."""
     for _ in range(100):
         sock.sendall(request)
         frame = receive_frame(sock)
-        response: Any = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, frame)[1]
+        version = int.from_bytes(request[6:8], "big")  # behind length and API key
+        response: Any = decode_response(ApiKey.PRODUCE, version, frame)[1]
         code = response.responses[0].partition_responses[0].error_code
         if not code:
             return frame
@@ -198,7 +206,7 @@ def rounds_of_many(connections: list[ProduceConnection], depth: int) -> Iterator
 
 
 def run_produce(options: argparse.Namespace) -> dict[str, float]:
-    batch = make_batch(options.records, options.size)
+    batch = make_batch(options.records, options.size, options.magic, Codec.from_name(options.codec))
     requests = [produce_request(options.topic, partition, batch) for partition in range(options.partitions)]
     connections = [
         ProduceConnection(options.address, requests, options.depth, number) for number in range(options.connections)
@@ -381,10 +389,12 @@ def main() -> None:
         ("size", 100),
         ("records", 1),
         ("rate", 0),
+        ("magic", MAGIC_V2),
     ]:
         parser.add_argument(f"--{name}", type=int, default=default)
     for name, value in [("seconds", 3.0), ("warm", 0.0), ("megabytes", 0.0)]:
         parser.add_argument(f"--{name}", type=float, default=value)
+    parser.add_argument("--codec", default="none")
     parser.add_argument("--pid", type=int)
     options = parser.parse_args()
     print(json.dumps(MODES[options.mode](options)))

@@ -162,7 +162,7 @@ cdef int convert_records(Input* source, Output* out) noexcept nogil:
         else:
             out.p = write_message(out.p, out.magic, out.attributes, offset - out.first_offset if out.relative
                                   else offset, timestamp, f.key, f.key_length, f.value, f.value_length)
-        if timestamp > out.max_timestamp:
+        if timestamp > out.max_timestamp and out.magic:
             out.max_timestamp = timestamp
             out.max_index = out.count
         out.next_offset = offset + 1

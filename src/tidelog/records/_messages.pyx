@@ -226,12 +226,12 @@ cdef int64_t base_of(Message* m, bytes plain, MessageWalk* walk) except? -2:
     cdef int64_t base = 0, offset
     cdef Message inner
     if m.magic == 1 and m.offset:  # some old librdkafka sent wrappers with offset 0
-        if walk.last.offset > m.offset or walk.last.offset < 0:
+        if walk.last.offset > m.offset or (walk.last.offset < 0 and m.offset > INT64_MAX + walk.last.offset):
             raise out_of_range(m)
         base = m.offset - walk.last.offset
     while read_message(p, walk.at, &inner) == 0:
         offset = inner.offset
-        if offset < 0 or offset > INT64_MAX - base:
+        if offset > INT64_MAX - base or base + offset < 0:
             raise out_of_range(m)
         p = inner.stop
     return base

@@ -118,7 +118,7 @@ def records_of(wrapper: Message, *, limit: int = DEFAULT_LIMIT, check_crc: bool 
     base = 0
     if wrapper.magic == MAGIC_V1 and wrapper.offset:  # some old librdkafka sent wrappers with offset 0
         base = wrapper.offset - inner[-1].offset
-    if not all(0 <= base + message.offset <= MAX_INT64 for message in inner):
+    if base < 0 or not all(0 <= base + message.offset <= MAX_INT64 for message in inner):
         raise CorruptRecordError(
             f"offsets of a wrapper with offset {wrapper.offset} are out of range", wrapper.position
         )
