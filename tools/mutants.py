@@ -35,6 +35,7 @@ class Mutant:
 
 LOG = "unit/log spec property/log"
 SPARK = "unit/spark"
+OLD_FORMATS = "unit/broker/handlers/test_old_formats.py spec/test_stored_formats.py"
 MUTANTS = [
     Mutant(
         "fetch-session-without-topic-ids",
@@ -111,6 +112,64 @@ MUTANTS = [
         "        if not 0 < position < file.size():\n            return 0\n",
         "        if position >= 0:\n            return position\n",
         "unit/log/test_reading_beside_a_cleaner.py",
+    ),
+    Mutant(
+        "old-format-not-stored",
+        "broker/replication/partition.py",
+        "        magic=config.record_magic,\n",
+        "",
+        OLD_FORMATS,
+    ),
+    Mutant(
+        "old-format-by-the-short-way",
+        "broker/network/dispatcher.py",
+        "            and partition.rules.magic == MAGIC_V2\n",
+        "",
+        OLD_FORMATS,
+    ),
+    Mutant(
+        "old-format-packed-for-offsets-of-others",
+        "broker/replication/partition.py",
+        "return prepared.packed_for in (None, self.log.log_end_offset)",
+        "return True",
+        OLD_FORMATS,
+    ),
+    Mutant(
+        "old-format-wrong-relative-offsets-kept",
+        "records/validate.py",
+        "return found.magic == MAGIC_V1 and found.in_sequence",
+        "return found.magic == MAGIC_V1",
+        "unit/records",
+    ),
+    Mutant(
+        "old-format-epochs-kept",
+        "log/partition_log.py",
+        """        if config.record_magic < MAGIC_V2 <= self.config.record_magic:
+            self.leader_epochs.clear()
+""",
+        "",
+        "unit/log/test_old_format_log.py",
+    ),
+    Mutant(
+        "old-format-without-the-protocol",
+        "log/message_format.py",
+        "    if speaks >= _FIXED_SINCE:\n        return MAGIC_V2\n",
+        "",
+        "unit/log/test_message_format.py spec/test_stored_formats.py",
+    ),
+    Mutant(
+        "old-format-broker-time-unsealed",
+        "records/_batches.pyx",
+        "            store_32(p + 12, message_crc(p, batch.size - LOG_OVERHEAD))\n",
+        "",
+        "unit/records spec/test_stored_formats.py",
+    ),
+    Mutant(
+        "old-format-inner-checksums-unread",
+        "records/_messages.pyx",
+        "fault = walk_messages(p, stop, True, &walk)",
+        "fault = walk_messages(p, stop, False, &walk)",
+        "unit/records",
     ),
     Mutant(
         "spark-decision-not-checked",

@@ -15,6 +15,8 @@ from tidelog.common.config import ConfigError
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.log.config import PROTOCOL_KEY, TOPIC_KEYS, LogConfig
+from tidelog.log.message_format import magic_of, parse_version
+from tidelog.log.topic_keys import MESSAGE_FORMAT_VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +71,7 @@ class TopicConfigs:
             plain = not own and topic not in INTERNAL_TOPICS
             made = self.default if plain else usable_config(own, self._defaults_of(topic), f"topic {topic}")
             self._made[topic] = made
+            _warn_of_format(topic, made)
         return made
 
     def check(self, topic: str) -> None:
@@ -142,3 +145,11 @@ def usable_config(overrides: Mapping[str, str], defaults: Mapping[str, object], 
             text = "max.compaction.lag.ms of %s is ignored, beside a larger min.compaction.lag.ms: %s"
             logger.warning(text, whose, error.message)
         return LogConfig.from_topic({**own, "max.compaction.lag.ms": str(MAX_INT64)}, defaults)
+
+
+def _warn_of_format(topic: str, made: LogConfig) -> None:
+    """A format that was asked for and is not stored."""
+    asked = made.message_format_version
+    if MESSAGE_FORMAT_VERSION.name in made.overrides and magic_of(parse_version(asked)) != made.record_magic:
+        text = "message.format.version %s of topic %s is ignored, because of %s: magic %d is stored"
+        logger.warning(text, asked, topic, PROTOCOL_KEY, made.record_magic)

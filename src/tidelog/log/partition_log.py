@@ -178,7 +178,7 @@ class PartitionLog(LocalLog):
         if facts.largest_batch > self.config.max_message_bytes or facts.largest_batch > self.config.segment_size:
             raise self.too_large(facts.largest_batch)
         if facts.legacy:
-            self._append_without_epoch(run)
+            self._check_set(run)
         elif leader_epoch != self.leader_epochs.latest_epoch:
             self.leader_epochs.assign(leader_epoch, first_offset)
         try:
@@ -259,12 +259,10 @@ class PartitionLog(LocalLog):
             flush_required=self._flush_required,
         )  # fmt: skip
 
-    def _append_without_epoch(self, run: BatchRun) -> None:
-        """A message set of magic 0 or 1 is one request, all of it for one segment. It has no epochs: truncation goes by
-        the high watermark again."""
+    def _check_set(self, run: BatchRun) -> None:
+        """A message set of magic 0 or 1 is one request, all of it for one segment; it has no epoch to assign."""
         if run.size > self.config.segment_size:
             raise self.too_large(run.size)
-        self.leader_epochs.clear()
 
     def too_large(self, size: int) -> KafkaError:
         """The error for a batch of this size."""

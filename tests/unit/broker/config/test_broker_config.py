@@ -88,6 +88,9 @@ def test_unknown_keys_are_named_and_prefixed_ones_are_not():
         ({"node.id": "1", "broker.id": "2"}, "must equal broker.id"),
         ({"compression.gzip.level": "0"}, "between 1 and 9"),
         ({"auto.create.topics.enable": "yes"}, "true or false"),
+        ({"inter.broker.protocol.version": "2.8-IV7"}, "one of Apache Kafka's"),
+        ({"inter.broker.protocol.version": "0.10.2"}, r"version 0\.11\.0 or higher"),
+        ({"inter.broker.protocol.version": "0.9.0", "log.message.format.version": "0.10.2"}, r"version 0\.10\.0 or"),
     ],
 )
 def test_wrong_values_say_what_is_allowed(values, says):
