@@ -505,6 +505,27 @@ MUTANTS = [
         "faults/broker/test_hang_ups.py",
     ),
     Mutant(
+        "expiry-of-producers-read-at-the-start",
+        "log/manager.py",
+        "            log.producers.expiration_ms = self.producer_expiration_ms",
+        "            log",
+        "unit/broker/test_dynamic_keys.py",
+    ),
+    Mutant(
+        "background-threads-read-at-the-start",
+        "broker/network/server.py",
+        "        self.workers.resize(worker_threads(self._config))\n",
+        "",
+        "unit/broker/test_dynamic_keys.py",
+    ),
+    Mutant(
+        "a-cordon-cordons-nothing",
+        "log/manager.py",
+        "if not self.is_cordoned(directory)]",
+        "if directory]",
+        "unit/broker/test_dynamic_keys.py",
+    ),
+    Mutant(
         "changes-at-the-same-time",
         "broker/controller/changes.py",
         "async with self._lock:",

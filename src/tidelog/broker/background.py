@@ -36,6 +36,8 @@ class Background:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._tasks: list[asyncio.Task[None]] = []
+        #: Numbers of the cleaners that run.
+        self.cleaners: set[int] = set()
 
     def start(self) -> None:
         config = self._broker.config
@@ -46,11 +48,31 @@ class Background:
             ("flush", keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS, self._flush),
             ("producer-expiry", keys.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, self._expire_producers),
         ]
-        if config[keys.LOG_CLEANER_ENABLE]:
-            threads = range(config[keys.LOG_CLEANER_THREADS])
-            plan += [(f"cleaner-{number}", keys.LOG_CLEANER_BACKOFF_MS, self._clean) for number in threads]
         for name, interval, work in plan:
             self._tasks.append(self._broker.spawn(name, self._every(name, interval, work)))
+        if config[keys.LOG_CLEANER_ENABLE]:
+            self._begin_cleaners()
+            config.on_change(self._on_config)
+
+    def _on_config(self, names: frozenset[str]) -> None:
+        if keys.LOG_CLEANER_THREADS.name in names:
+            self._begin_cleaners()
+
+    def _begin_cleaners(self) -> None:
+        """As many loops as `log.cleaner.threads` says; one beyond that ends when it has done what it is at."""
+        for number in range(self._broker.config[keys.LOG_CLEANER_THREADS]):
+            if number not in self.cleaners:
+                self.cleaners.add(number)
+                self._tasks.append(self._broker.spawn(f"cleaner-{number}", self._cleaner(number)))
+
+    async def _cleaner(self, number: int) -> None:
+        def wanted() -> bool:
+            return number < self._broker.config[keys.LOG_CLEANER_THREADS]
+
+        try:
+            await self._every(f"cleaner-{number}", keys.LOG_CLEANER_BACKOFF_MS, self._clean, wanted)
+        finally:
+            self.cleaners.discard(number)
 
     async def stop(self) -> None:
         for job in self._broker.log_manager.cleaner.jobs.values():
@@ -59,12 +81,18 @@ class Background:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _every(self, name: str, interval: Key[int], work: Callable[[], Awaitable[None]]) -> None:
+    async def _every(
+        self,
+        name: str,
+        interval: Key[int],
+        work: Callable[[], Awaitable[None]],
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
         """The interval is read anew each time: it may be changed while the broker runs."""
         broker = self._broker
         often = interval is keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS
         longest = min(LONGEST_SLEEP, broker.config[keys.LOG_INITIAL_TASK_DELAY_MS] / 1000)
-        while True:
+        while wanted():
             wait = min(broker.config[interval] / 1000, FLUSH_SECONDS if often else longest)
             await asyncio.sleep(max(wait, SHORTEST_SLEEP))
             started = broker.clock.monotonic()

@@ -42,7 +42,6 @@ from tidelog.common.errors import StorageError, TidelogError, UsageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
-from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.manager import LogManager
 
 if TYPE_CHECKING:
@@ -283,8 +282,7 @@ class Broker:
         if names & BROKER_SYNONYMS:
             for topic in self.metadata.topics:
                 self.replicas.update_topic_config(topic, self.configs.log_config(topic))
-        if any(name.startswith("log.cleaner.") for name in names):
-            self.log_manager.cleaner.reconfigure(CleanerConfig.from_broker(self.config.explicit_values()))
+        self.log_manager.reconfigure(self.config.explicit_values())
         if keys.TIDELOG_LOG_LEVEL.name in names:
             set_level(ROOT, self.config[keys.TIDELOG_LOG_LEVEL])
 
@@ -346,6 +344,7 @@ class Broker:
             self.configs.set(topic, overrides)
         stored = await load_configs(self.store, paths.BROKER_CONFIGS)
         self.config.apply_dynamic(stored.get(str(self.node_id), {}), stored.get(paths.DEFAULT_ENTITY, {}))
+        self.log_manager.reconfigure(self.config.explicit_values())
         groups = await load_configs(self.store, paths.GROUP_CONFIGS)
         self.group_configs.update({paths.unsanitize(part): values for part, values in groups.items()})
 

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
@@ -264,15 +264,30 @@ class LogManager:
             producer_expiration_ms=self.producer_expiration_ms,
         )
 
+    def reconfigure(self, defaults: Mapping[str, object]) -> None:
+        """Take changed values of the broker's configuration: for what is there, and for what will be made."""
+        self.defaults = dict(defaults)
+        cleaning = CleanerConfig.from_broker(self.defaults)
+        if cleaning != self.cleaner.config:
+            self.cleaner.reconfigure(cleaning)
+        for log in self.all_logs():
+            log.producers.expiration_ms = self.producer_expiration_ms
+
     @property
     def producer_expiration_ms(self) -> int:
         from tidelog.log.producer_state import DEFAULT_EXPIRATION_MS
 
         return int(str(self.defaults.get("producer.id.expiration.ms", DEFAULT_EXPIRATION_MS)))
 
+    def is_cordoned(self, directory: LogDir) -> bool:
+        """Whether a directory gets no new partitions (`cordoned.log.dirs`)."""
+        named = cast("Sequence[str]", self.defaults.get("cordoned.log.dirs") or ())
+        return "*" in named or directory.path in map(Path, named)
+
     def _by_load(self) -> list[LogDir]:
-        """The directories that serve, the one with the fewest partitions first."""
-        return sorted(self.live_dirs, key=lambda directory: self.partition_counts[directory.path])
+        """The directories that serve, the one with the fewest partitions first; cordoned ones when all are."""
+        open_ones = [directory for directory in self.live_dirs if not self.is_cordoned(directory)]
+        return sorted(open_ones or self.live_dirs, key=lambda directory: self.partition_counts[directory.path])
 
     def delete(self, tp: TopicPartition, *, future: bool = False) -> bool:
         """Rename the partition's directory to `-delete` now and remove it after `file.delete.delay.ms`."""

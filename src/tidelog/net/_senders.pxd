@@ -5,7 +5,7 @@ cdef class Senders:
     cdef list idle
     cdef readonly list threads
     cdef object loop
-    cdef int room
+    cdef readonly int room
     cdef int pipe_read
     cdef int pipe_write
     cdef readonly int waiting

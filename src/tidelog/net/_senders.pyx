@@ -128,6 +128,10 @@ cdef class Senders:
             self.idle.append(sender)
             sender.done()
 
+    def resize(self, int room):
+        """Start no more than so many threads; those that are there stay."""
+        self.room = room
+
     def stop(self):
         """Wait for what the threads have in hand, and for the threads."""
         cdef Sender sender

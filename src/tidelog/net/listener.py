@@ -31,7 +31,7 @@ class Listener:
         sink: FrameSink,
         buffers: ReceiveBuffers,
         senders: Senders,
-        executor: Executor,
+        executor: Callable[[], Executor],
     ) -> None:
         self.name = name
         self.table = table
@@ -147,7 +147,7 @@ class Listener:
                 logger.error("work on a thread failed: %r", error)
             done()
 
-        loop.run_in_executor(self._executor, work).add_done_callback(finished)
+        loop.run_in_executor(self._executor(), work).add_done_callback(finished)
 
     async def stop(self) -> None:
         """Stop accepting."""

@@ -80,7 +80,7 @@ async def many_listening(sink: FrameSink, names: list[str], clock: Clock = SYSTE
     table = ConnectionTable(NetworkLimits(**limits), clock)
     with ThreadPoolExecutor(1) as executor:
         senders = Senders(asyncio.get_running_loop(), 1)
-        listeners = [Listener(name, table, sink, ReceiveBuffers(), senders, executor) for name in names]
+        listeners = [Listener(name, table, sink, ReceiveBuffers(), senders, lambda: executor) for name in names]
         addresses = [await listener.start("127.0.0.1", 0) for listener in listeners]
         try:
             yield listeners, addresses

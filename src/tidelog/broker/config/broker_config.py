@@ -208,10 +208,10 @@ class BrokerConfig:
         return parse_overrides(self[keys.MAX_CONNECTIONS_PER_IP_OVERRIDES])
 
     @property
-    def cordoned(self) -> list[str]:
-        """The log directories, as `log.dirs` names them, that get no new partitions."""
-        names: list[str] = self[keys.CORDONED_LOG_DIRS]
-        return self.log_dirs if names == ["*"] else names
+    def takes_partitions(self) -> bool:
+        """Whether there is a log directory that is not cordoned."""
+        cordoned = self[keys.CORDONED_LOG_DIRS]
+        return "*" not in cordoned and not set(self.log_dirs) <= set(cordoned)
 
     @property
     def retention_ms(self) -> int:
@@ -260,6 +260,6 @@ class BrokerConfig:
         name, wanted = keys.CORDONED_LOG_DIRS.name, self[keys.CORDONED_LOG_DIRS]
         if "*" in wanted and len(wanted) > 1:
             raise ConfigError(name, ",".join(wanted), "Beside * it must not contain other values")
-        missing = [path for path in self.cordoned if path not in self.log_dirs]
+        missing = [path for path in wanted if path not in (*self.log_dirs, "*")]
         if missing:
             raise ConfigError(name, ",".join(missing), "All entries must be present in log.dirs or log.dir")

@@ -402,6 +402,7 @@ class Controller:
             self.epoch,
             self._config[keys.NUM_PARTITIONS],
             self._config[keys.DEFAULT_REPLICATION_FACTOR],
+            frozenset() if self._config.takes_partitions else frozenset({self._node_id}),
         )
 
 

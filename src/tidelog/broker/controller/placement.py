@@ -21,7 +21,7 @@ def place_replicas(
     """Replicas for `count` partitions, preferred leader first."""
     times = f"Unable to replicate the partition {replication_factor} time(s): "
     if not brokers:
-        reason = "All brokers are currently fenced or in controlled shutdown."
+        reason = "All brokers are currently fenced, or have all their log directories cordoned."
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, times + reason)
     if replication_factor > len(brokers):
         reason = f"The target replication factor of {replication_factor} cannot be reached because only "

@@ -58,6 +58,12 @@ class Cluster(NamedTuple):
     controller_epoch: int
     default_partitions: int
     default_replication_factor: int
+    #: Brokers whose log directories are all cordoned: they get a new partition only by hand.
+    cordoned: frozenset[int] = frozenset()
+
+    @property
+    def placeable(self) -> list[BrokerImage]:
+        return [broker for broker in self.brokers.values() if broker.node_id not in self.cordoned]
 
 
 def plan_topic(
@@ -138,7 +144,7 @@ def _placed(new: NewTopic, cluster: Cluster, rng: Rng) -> list[tuple[int, ...]]:
             ErrorCode.POLICY_VIOLATION,
             f"Excessively large number of partitions per request: at most {MAX_PARTITIONS_PER_BATCH}.",
         )
-    return place_replicas(count, factor, list(cluster.brokers.values()), rng)
+    return place_replicas(count, factor, cluster.placeable, rng)
 
 
 def plan_more_partitions(
@@ -161,7 +167,7 @@ def plan_more_partitions(
         )
     factor = len(image.partitions[0].replicas)
     if assignments is None:
-        replicas = place_replicas(additional, factor, list(cluster.brokers.values()), rng, have)
+        replicas = place_replicas(additional, factor, cluster.placeable, rng, have)
     else:
         if len(assignments) != additional:
             raise KafkaError(

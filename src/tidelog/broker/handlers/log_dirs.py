@@ -6,7 +6,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidelog.broker import config as keys
 from tidelog.broker.controller.names import MAX_NAME_LENGTH
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -70,8 +69,7 @@ def _described(
         return DescribeLogDirsResponse.DescribeLogDirsResult(
             log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR
         )
-    cordoned: list[str] = broker.config[keys.CORDONED_LOG_DIRS]
-    result.is_cordoned = "*" in cordoned or result.log_dir in cordoned
+    result.is_cordoned = broker.log_manager.is_cordoned(directory)
     return result
 
 
@@ -103,6 +101,8 @@ def _move(broker: Broker, tp: TopicPartition, path: str) -> ErrorCode:
         return ErrorCode.LOG_DIR_NOT_FOUND
     if not directory.online:
         return ErrorCode.KAFKA_STORAGE_ERROR
+    if broker.log_manager.is_cordoned(directory):
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT
     partition = broker.replicas.partition_or_error(tp)
     if isinstance(partition, ErrorCode):
         return ErrorCode.REPLICA_NOT_AVAILABLE if partition is ErrorCode.NOT_LEADER_OR_FOLLOWER else partition

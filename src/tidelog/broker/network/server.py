@@ -61,6 +61,10 @@ def sending_threads(config: BrokerConfig) -> int:
     return max(1, min(config[keys.NUM_NETWORK_THREADS], os.cpu_count() or 1) - 1)
 
 
+def worker_threads(config: BrokerConfig) -> int:
+    return min(config[keys.BACKGROUND_THREADS], MAX_THREADS)
+
+
 class SocketServer:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -69,24 +73,22 @@ class SocketServer:
         self.dispatcher = Dispatcher(broker)
         self._listeners: list[Listener] = []
         self._buffers = ReceiveBuffers()
-        self.workers = Workers(
-            min(self._config[keys.BACKGROUND_THREADS], MAX_THREADS), self._config[keys.QUEUED_MAX_REQUESTS], self._hold
-        )
+        self.workers = Workers(worker_threads(self._config), self._config[keys.QUEUED_MAX_REQUESTS], self._hold)
         self._sweeper: asyncio.TimerHandle | None = None
         self.sink: RequestSink | None = None
-        self._senders: Senders | None = None
+        self.senders: Senders | None = None
 
     async def start(self) -> list[tuple[Endpoint, str, int]]:
         """Open all listeners; returns the addresses that are really bound."""
         loop = asyncio.get_running_loop()
         self.sink = RequestSink(self.dispatcher, loop, self._broker.clock)
-        self._senders = Senders(loop, sending_threads(self._config))
+        self.senders = Senders(loop, sending_threads(self._config))
         self._broker.replicas.on_change(self.sink.forget_lanes)
         self._config.on_change(self._on_config)
         bound: list[tuple[Endpoint, str, int]] = []
         for endpoint in self._config.listeners:
             listener = Listener(
-                endpoint.name, self.table, self.sink, self._buffers, self._senders, self.workers.executor
+                endpoint.name, self.table, self.sink, self._buffers, self.senders, lambda: self.workers.executor
             )
             self._listeners.append(listener)
             try:
@@ -110,8 +112,8 @@ class SocketServer:
             if not self.table.connections:
                 break
             await asyncio.sleep(0.001)
-        if self._senders is not None:
-            self._senders.stop()
+        if self.senders is not None:
+            self.senders.stop()
         self.workers.stop()
 
     def _hold(self, held: bool) -> None:
@@ -123,6 +125,9 @@ class SocketServer:
 
     def _on_config(self, names: frozenset[str]) -> None:
         self.table.change(limits_from(self._config))
+        self.workers.resize(worker_threads(self._config))
+        if self.senders is not None:
+            self.senders.resize(sending_threads(self._config))
 
     def _sweep(self) -> None:
         self.table.close_idle()

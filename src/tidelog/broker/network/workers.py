@@ -18,10 +18,18 @@ T = TypeVar("T")
 
 class Workers:
     def __init__(self, threads: int, limit: int, hold: Callable[[bool], None]) -> None:
+        self.threads = threads
         self.executor = ThreadPoolExecutor(threads, "tidelog-worker")
         self._limit = limit
         self._hold = hold
         self._queued = 0
+
+    def resize(self, threads: int) -> None:
+        """Have so many threads from now on; the others end with what they have been given."""
+        if threads != self.threads:
+            before, self.threads = self.executor, threads
+            self.executor = ThreadPoolExecutor(threads, "tidelog-worker")
+            before.shutdown(wait=False)
 
     def __len__(self) -> int:
         """How many pieces of work wait or run."""
