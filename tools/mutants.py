@@ -264,6 +264,13 @@ MUTANTS = [
         "unit/broker/handlers/test_control_plane.py",
     ),
     Mutant(
+        "strays-left-aside",
+        "broker/adoption/strays.py",
+        "        _restore(manager, tp, path)\n",
+        "        str(path)\n",
+        "unit/broker/adoption",
+    ),
+    Mutant(
         "comeback-keeps-stale-configs",
         "broker/adoption/comeback.py",
         "if values != ours:",

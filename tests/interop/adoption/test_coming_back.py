@@ -37,6 +37,8 @@ def test_what_kafka_changed_meanwhile_is_taken_over(tmp_path, version, caplog):
             alter(ours.address, "same", segment_ms="77000")
             alter(ours.address, "kept", retention_ms="11", segment_ms="88000")
             produce(ours.address, "kept", [b"2"])
+            ours.create_topic("own", 2, config={"segment.ms": "55000"})
+            produce(ours.address, "own", [b"x", b"y", b"z"])
         kafka.start()
         assert consume(kafka.address, "kept", 2) == [b"1", b"2"], "the mark of our stop is good for Kafka"
         alter(kafka.address, "kept", cleanup_policy="delete", retention_ms=None)
@@ -56,6 +58,8 @@ def test_what_kafka_changed_meanwhile_is_taken_over(tmp_path, version, caplog):
             assert "doomed" not in server.metadata.topics
             assert consume(ours.address, "again", 1) == [b"new"]
             assert consume(ours.address, "kept", 3) == [b"1", b"2", b"3"]
+            assert sorted(consume(ours.address, "own", 3)) == [b"x", b"y", b"z"], "Kafka had set it aside"
+            assert configs(ours.address, "own") == {"segment.ms": "55000"}
             assert not any(server.configs.is_guarded(name) for name in server.metadata.topics)
             epochs = [entry.epoch for entry in server.log_manager.logs[("kept", 0)].leader_epochs.entries]
             assert epochs == sorted(set(epochs))

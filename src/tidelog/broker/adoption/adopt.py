@@ -19,6 +19,7 @@ from tidelog.broker.adoption.note import Note, note_operations
 from tidelog.broker.adoption.plan import plan_adoption
 from tidelog.broker.adoption.scan import Scan
 from tidelog.broker.adoption.situation import AdoptionPlan, Situation
+from tidelog.broker.adoption.strays import bring_back
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.controller.internal_topics import SHARE_GROUP_STATE_TOPIC, internal_topic
 from tidelog.broker.controller.loading import load_configs, load_topics
@@ -64,6 +65,10 @@ async def adopt(broker: Broker, scan: Scan) -> KafkaMetadata | None:
         operations.append((SetData if made else Create)(paths.topic_config(name), znodes.encode_config(values)))
     operations += await _config_operations(broker, entities)
     operations += await note_operations(broker.store, _note(broker, scan, plan, metadata, before))
+    if scan.kafka_ran:
+        known = {name: image for name, image in situation.known.items() if name not in plan.gone}
+        if back := bring_back(broker.log_manager, known, scan.found):
+            plan.changes.append(f"what it did not know and set aside is back: {few(back)}")
     await broker.store.multi(operations)
     _report(plan, metadata)
     return metadata

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from support.managed_logs import append
 from tidelog.broker.adoption.disk import DiskTopic, read_topics
 from tidelog.broker.adoption.metadata_log import KafkaMetadata, read_metadata_log
 from tidelog.broker.adoption.note import Note
@@ -297,3 +299,21 @@ def test_a_kafka_that_left_no_metadata_log_is_known_by_its_mark(tmp_path: Path):
     mark.write_text(mark.read_text().rstrip())  # as Kafka spells it
     with Broker(tmp_path) as broker:
         assert broker.server.configs.is_guarded("t")
+
+
+def test_what_kafka_set_aside_is_put_back(tmp_path: Path):
+    kafkas_directory(tmp_path)
+    with Broker(tmp_path) as broker:
+        broker.create_topic("own", 2)
+        broker.create_topic("twice")
+        append(broker.server.log_manager.logs[TopicPartition("own", 1)], [(b"k", b"v")])
+    for name in ("own-0", "own-1"):
+        (tmp_path / name).rename(tmp_path / f"{name}.0123456789abcdef0123456789abcdef-stray")
+        assert not (tmp_path / name).exists()
+    shutil.copytree(tmp_path / "twice-0", tmp_path / "twice-0.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-stray")
+    (tmp_path / "twice-0").rename(tmp_path / "twice-0.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb-stray")
+    write_metadata(tmp_path, TOPIC, partition(0), config("segment.ms", "5"))
+    with Broker(tmp_path) as broker:
+        log = broker.server.log_manager.logs[TopicPartition("own", 1)]
+        assert (log.log_end_offset, log.topic_id) == (1, broker.server.metadata.topic_id("own"))
+    assert {path.name[:7] for path in tmp_path.glob("*-stray")} == {"twice-0"}, "nobody knows which of them it is"
