@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from support.logs import START_MS, LogBench, batch, records_of, run_of
+from support.managed_logs import TP, open_manager
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.log.config import LogConfig
 from tidelog.records.attributes import Codec
 from tidelog.records.batch import iter_batches
+from tidelog.testing.clock import ManualClock
 
 PROTOCOL = {"inter.broker.protocol.version": "2.8"}
 VERSIONS = {0: "0.9.0", 1: "0.10.2", 2: "2.8"}
@@ -125,3 +127,20 @@ def test_a_wrapper_takes_as_many_offsets_as_it_holds(bench: LogBench, magic: int
     assert (info.first_offset, info.last_offset) == (3, 8)
     log.advance_high_watermark(9)
     assert [(record.offset, record.value) for record in records_of(log)] == [(n, b"%05d" % n) for n in range(9)]
+
+
+def test_compaction_keeps_the_last_message_of_each_key(tmp_path: Path, magic: int) -> None:
+    """What is rewritten becomes magic 2, and the topic goes on in its own format."""
+    manager = open_manager(tmp_path / "data", clock=ManualClock(START_MS))
+    log = manager.create(TP, config(magic, cleanup_policy="compact", min_cleanable_dirty_ratio=0.0))
+    for first in range(0, 12, 4):
+        log.append_as_leader(run_of(message_set(magic, 4, first)), 0)
+    log.advance_high_watermark(log.log_end_offset)
+    log.roll()
+    assert manager.cleaner.clean_one(manager.cleaner.new_rewriter()) is not None
+    assert [(r.offset, r.key, r.value) for r in records_of(log)] == [
+        (offset, b"k%d" % (offset - 8), b"%05d" % offset) for offset in range(8, 12)
+    ]
+    assert log.append_as_leader(run_of(message_set(magic, 1, 12)), 0).first_offset == 12
+    log.advance_high_watermark(13)
+    assert records_of(log)[-1].offset == 12
