@@ -22,6 +22,7 @@ from pathlib import Path
 
 from mutant import Mutant
 from mutants_of_control import CONTROL
+from mutants_of_tools import TOOLS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,6 +32,7 @@ SPARK = "unit/spark"
 OLD_FORMATS = "unit/broker/handlers/test_old_formats.py spec/test_stored_formats.py"
 MUTANTS = [
     *CONTROL,
+    *TOOLS,
     Mutant(
         "fetch-session-without-topic-ids",
         "client/consumer/fetch_session.py",
@@ -242,83 +244,6 @@ MUTANTS = [
     ),
     Mutant("bound-is-read", "log/local_log.py", "else min(upper_bound, end)", "else end", LOG),
     Mutant("read-past-the-end", "log/local_log.py", "if offset > end or offset", "if offset > end + 1 or offset", LOG),
-    Mutant(
-        "packed-old-entry-is-one-record",
-        "log/verify.py",
-        "RecordBatch(run, index).record_count",
-        "(1 if header.magic < 2 else header.record_count)",
-        "unit/cli/test_log_commands.py",
-    ),
-    Mutant(
-        "any-folder-is-a-partition",
-        "cli/log_paths.py",
-        "is not None and _holds_log(resolved)",
-        "is not None",
-        "unit/cli/test_log_commands.py",
-    ),
-    Mutant(
-        "deleted-topic-never-missed",
-        "broker/handlers/metadata.py",
-        "if name in metadata.topics and not deleted else",
-        "if name in metadata.topics else",
-        "unit/broker/handlers/test_control_plane.py",
-    ),
-    Mutant(
-        "strays-left-aside",
-        "broker/adoption/strays.py",
-        "        _restore(manager, tp, path)\n",
-        "        str(path)\n",
-        "unit/broker/adoption",
-    ),
-    Mutant(
-        "comeback-keeps-stale-configs",
-        "broker/adoption/comeback.py",
-        "if values != ours:",
-        "if values != ours and not ours:",
-        "unit/broker/adoption",
-    ),
-    Mutant(
-        "kafka-in-between-unseen",
-        "broker/adoption/scan.py",
-        "return note is None or note.log != log_files(fs, metadata_log)",
-        "return note is None",
-        "unit/broker/adoption",
-    ),
-    Mutant(
-        "refused-adoption-sticks",
-        "broker/adoption/adopt.py",
-        "            configs.check(name)\n",
-        "            configs.overrides(name)\n",
-        "unit/broker/adoption",
-    ),
-    Mutant(
-        "ctrl-c-waits-for-enter",
-        "cli/input_lines.py",
-        'name="input", daemon=True',
-        'name="input", daemon=False',
-        "unit/cli/test_produce_process.py",
-    ),
-    Mutant(
-        "slow-pipe-held-back",
-        "cli/input_lines.py",
-        "return lambda: os.read(number, BLOCK)",
-        "return lambda: stream.read(BLOCK)",
-        "unit/cli/test_produce_process.py",
-    ),
-    Mutant(
-        "dead-leader-asked-again",
-        "cli/line_producer.py",
-        "self._cluster.metadata.mark_stale([tp.topic])",
-        "self._cluster.metadata.mark_stale([])",
-        "unit/cli/test_line_producer.py",
-    ),
-    Mutant(
-        "json-fields-ignored",
-        "cli/record_text.py",
-        "value.keys() - {*FIELDS, *CONSUMED}",
-        "value.keys() - value.keys()",
-        "unit/cli/test_topic_commands.py",
-    ),
     Mutant(
         "swap-not-renamed-back",
         "log/replacement.py",

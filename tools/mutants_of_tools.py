@@ -1,0 +1,85 @@
+"""Seeded faults of the command line, the offline tools, and the adoption of an Apache Kafka's directories."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+TOOLS = [
+    Mutant(
+        "packed-old-entry-is-one-record",
+        "log/verify.py",
+        "RecordBatch(run, index).record_count",
+        "(1 if header.magic < 2 else header.record_count)",
+        "unit/cli/test_log_commands.py",
+    ),
+    Mutant(
+        "any-folder-is-a-partition",
+        "cli/log_paths.py",
+        "is not None and _holds_log(resolved)",
+        "is not None",
+        "unit/cli/test_log_commands.py",
+    ),
+    Mutant(
+        "deleted-topic-never-missed",
+        "broker/handlers/metadata.py",
+        "if name in metadata.topics and not deleted else",
+        "if name in metadata.topics else",
+        "unit/broker/handlers/test_control_plane.py",
+    ),
+    Mutant(
+        "strays-left-aside",
+        "broker/adoption/strays.py",
+        "        _restore(manager, tp, path)\n",
+        "        str(path)\n",
+        "unit/broker/adoption",
+    ),
+    Mutant(
+        "comeback-keeps-stale-configs",
+        "broker/adoption/comeback.py",
+        "if values != ours:",
+        "if values != ours and not ours:",
+        "unit/broker/adoption",
+    ),
+    Mutant(
+        "kafka-in-between-unseen",
+        "broker/adoption/scan.py",
+        "return note is None or note.log != log_files(fs, metadata_log)",
+        "return note is None",
+        "unit/broker/adoption",
+    ),
+    Mutant(
+        "refused-adoption-sticks",
+        "broker/adoption/adopt.py",
+        "            configs.check(name)\n",
+        "            configs.overrides(name)\n",
+        "unit/broker/adoption",
+    ),
+    Mutant(
+        "ctrl-c-waits-for-enter",
+        "cli/input_lines.py",
+        'name="input", daemon=True',
+        'name="input", daemon=False',
+        "unit/cli/test_produce_process.py",
+    ),
+    Mutant(
+        "slow-pipe-held-back",
+        "cli/input_lines.py",
+        "return lambda: os.read(number, BLOCK)",
+        "return lambda: stream.read(BLOCK)",
+        "unit/cli/test_produce_process.py",
+    ),
+    Mutant(
+        "dead-leader-asked-again",
+        "cli/line_producer.py",
+        "self._cluster.metadata.mark_stale([tp.topic])",
+        "self._cluster.metadata.mark_stale([])",
+        "unit/cli/test_line_producer.py",
+    ),
+    Mutant(
+        "json-fields-ignored",
+        "cli/record_text.py",
+        "value.keys() - {*FIELDS, *CONSUMED}",
+        "value.keys() - value.keys()",
+        "unit/cli/test_topic_commands.py",
+    ),
+]
