@@ -57,3 +57,47 @@ def test_a_full_broker_reads_no_new_requests_until_there_is_room(tmp_path, monke
             assert broker.network.sink.hot_requests == 1
 
     run(main())
+
+
+def test_a_piece_counts_until_its_thread_has_let_go_of_it():
+    """Who asks and leaves makes no room: the thread works on."""
+
+    async def main():
+        told, over = [], []
+        workers = Workers(1, 2, told.append)
+        begun, go = threading.Event(), threading.Event()
+
+        def long():
+            begun.set()
+            go.wait(60)
+
+        running = asyncio.ensure_future(workers.run(long, after=lambda: over.append("running")))
+        waiting = asyncio.ensure_future(workers.run(go.wait, after=lambda: over.append("waiting")))
+        await until(begun.is_set)
+        assert (len(workers), told) == (2, [True])
+        for job in (running, waiting):
+            job.cancel()
+        await asyncio.gather(running, waiting, return_exceptions=True)
+        await until(lambda: len(workers) == 1)
+        assert (over, told) == (["waiting"], [True, False]), "what no thread has begun is dropped"
+        go.set()
+        await until(lambda: len(workers) == 0)
+        assert over == ["waiting", "running"]
+        workers.stop()
+
+    run(main())
+
+
+def test_what_cannot_be_begun_gives_back_what_it_would_have_used():
+    async def main():
+        over = []
+        workers = Workers(1, 2, lambda held: None)
+        workers.stop()
+        try:
+            await workers.run(lambda: None, after=lambda: over.append(1))
+        except RuntimeError:
+            over.append("refused")
+        assert over == [1, "refused"]
+        assert len(workers) == 0
+
+    run(main())
