@@ -1,0 +1,85 @@
+"""Faults in how requests come, wait, are read and answered, for `mutants.py`."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+REQUESTS = [
+    Mutant(
+        "completions-nest",
+        "broker/purgatory/completions.py",
+        "if not self._busy:",
+        "if True:",
+        "unit/broker/purgatory unit/broker/network/test_chains.py",
+    ),
+    Mutant(
+        "fetch-waits-at-a-segments-end",
+        "broker/replication/fetching.py",
+        "partition.log.crosses_segments(fetch.fetch_offset, end)",
+        "end < 0",
+        "unit/broker/handlers/test_fetch_growth.py",
+    ),
+    Mutant(
+        "aborted-list-without-end",
+        "log/partition_log.py",
+        "return self.aborted_transactions(start, end)",
+        "return self.aborted_transactions(start, self.last_stable_offset)",
+        "unit/broker/handlers/test_fetch_growth.py",
+    ),
+    Mutant(
+        "conversion-keeps-its-file",
+        "broker/handlers/fetch.py",
+        "after=piece.release",
+        "after=None",
+        "unit/broker/handlers/test_fetch_growth.py",
+    ),
+    Mutant(
+        "session-of-two-connections",
+        "broker/handlers/fetch.py",
+        "session.epoch != next_epoch(request.session_epoch)",
+        "session.epoch < 0",
+        "unit/broker/handlers/test_fetch_growth.py",
+    ),
+    Mutant(
+        "times-looked-up-on-the-loop",
+        "broker/handlers/list_offsets.py",
+        "await ctx.broker.network.workers.run(partial(_find, lookups))",
+        "_find(lookups)",
+        "unit/broker/handlers/test_fetch_growth.py",
+    ),
+    Mutant(
+        "gzip-members-copied-again",
+        "records/compression.py",
+        "        step = GZIP_STEP\n",
+        "        step = len(data)\n",
+        "unit/records/test_compression.py",
+    ),
+    Mutant(
+        "unpacked-before-it-is-measured",
+        "broker/replication/partition.py",
+        "            self._refuse_large(records)\n",
+        "",
+        "unit/broker/handlers/test_produce.py",
+    ),
+    Mutant(
+        "reset-leaves-its-place-taken",
+        "net/_connection.pyx",
+        "except OSError:  # who knocked",
+        "except KeyError:  # who knocked",
+        "unit/net/test_connection_leaks.py",
+    ),
+    Mutant(
+        "slow-reader-taken-for-idle",
+        "net/connection_table.py",
+        "return connection.reads + connection.writes",
+        "return connection.reads",
+        "unit/net/test_connection_leaks.py",
+    ),
+    Mutant(
+        "shard-loads-for-ever",
+        "broker/coordinator/shard.py",
+        "except Exception:  # whatever it is",
+        "except (KafkaError, OSError):  # whatever it is",
+        "unit/broker/coordinator/test_shard.py",
+    ),
+]
