@@ -61,7 +61,7 @@ class State:
 NOTHING = Promise()
 
 #: What is tried at every crash: each plain mixture, and some of the many that a real disk may leave.
-SURVIVALS: tuple[Survival | PowerLoss, ...] = (*Survival, PowerLoss(1, page=64), PowerLoss(2, page=512), PowerLoss(3))
+SURVIVALS: tuple[Survival | PowerLoss, ...] = (*Survival, PowerLoss(1, page=64), PowerLoss(2))
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         self.root.mkdir()
-        self.fs = RecordingFileSystem(self.root)
+        self.fs = RecordingFileSystem(self.root, ScratchFileSystem())
         self.manager = self._manager(self.fs, self.root)
         self.log: PartitionLog = self.manager.create(TP, self.config)
         self.promised = NOTHING

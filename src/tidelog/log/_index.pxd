@@ -32,6 +32,7 @@ cdef class SparseIndex(Handle):
     cdef int64_t key_at(self, int64_t slot) noexcept
     cdef int64_t offset_at(self, int64_t slot) noexcept
     cdef int64_t floor_slot(self, int64_t target, bint by_offset) noexcept
+    cdef int cut_closed(self, int64_t size) except -1
     cdef int cut(self, int64_t count) except -1
 
 

@@ -202,16 +202,29 @@ cdef class SparseIndex(Handle):
     def finish(self):
         """Cut to size and let go of the file; whether that changed it. One that was never opened is as it should be."""
         cdef int64_t size = self.count * self.width
+        self.close()
         if self.count < 0 or size == self.length:
-            self.close()
             return False
-        if self.is_open:
-            self.trim()
-            self.close()
-        else:  # thousands of them, at the stop of a broker with many partitions: they need not be mapped for this
-            self.home.fs.truncate(self.path, size)
-            self.length = size
+        self.cut_closed(size)
         return True
+
+    def empty(self):
+        """No entry is in use, whatever the file holds: its segment is empty. The file is not opened for that."""
+        self.close()
+        self.count = 0
+        try:
+            self.cut_closed(0)
+        except FileNotFoundError:
+            self.create()
+            self.trim()
+
+    cdef int cut_closed(self, int64_t size) except -1:
+        """Cut the file, not mapped: there may be thousands, at the stop of a broker with many partitions."""
+        self.home.fs.truncate(self.path, size)
+        self.length = size
+        self.reserved = 0
+        self.writing = False
+        return 0
 
     def sync(self):
         """Make the entries durable. May run on any thread."""

@@ -77,6 +77,25 @@ def write_lines(fs: FileSystem, path: Path, rows: Iterable[str]) -> None:
     fs.write_atomic(path, encode_rows(list(rows)))
 
 
+def stage(fs: FileSystem, path: Path, data: bytes) -> None:
+    """The first half of `write_atomic`, for many files at once: the caller syncs them all before any `publish`."""
+    file = fs.open(_temporary(path), create=True)
+    try:
+        file.truncate(0)
+        file.write_at(0, [data])
+    finally:
+        file.close()
+
+
+def publish(fs: FileSystem, path: Path) -> None:
+    """The second half: the file that was staged, and synced, takes its name. The caller syncs the names."""
+    fs.rename(_temporary(path), path)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(path.name + ".tmp")
+
+
 def read_offsets(fs: FileSystem, path: Path) -> dict[TopicPartition, int]:
     """`topic partition offset` lines; a missing file has none."""
     offsets = {}

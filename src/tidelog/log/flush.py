@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidelog.log import partition_metadata
+from tidelog.log import checkpoint, partition_metadata
 from tidelog.log.home import Home
 from tidelog.log.names import LEADER_EPOCH_FILE, snapshot_name
 from tidelog.log.segment import Segment
@@ -51,6 +51,20 @@ class FlushJob:
             self._sync_snapshot(offset)
         if self.epochs is not None or self.taken.names:
             self._follow(self._sync_names)
+
+    def stage(self) -> None:
+        """Write what else has to be written before the whole file system is synced in the place of `run`."""
+        if self.home.failed is not None:
+            raise self.home.failed
+        if self.epochs is not None:
+            checkpoint.stage(self.home.fs, self.home.file(LEADER_EPOCH_FILE), self.epochs)
+
+    def publish(self) -> bool:
+        """What was staged is durable: let it take its name. Whether there was any; then the name is to be synced."""
+        if self.epochs is None:
+            return False
+        checkpoint.publish(self.home.fs, self.home.file(LEADER_EPOCH_FILE))
+        return True
 
     def _follow(self, sync: Callable[[], None], segment: Segment | None = None) -> None:
         while True:

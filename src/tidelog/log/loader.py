@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
@@ -40,7 +39,7 @@ from tidelog.log.names import (
     split_name,
 )
 from tidelog.log.producer_state import ProducerState
-from tidelog.log.recovery import SegmentOverflowError, rebuild_producers, recover_segment
+from tidelog.log.recovery import SegmentOverflowError, rebuild_producers, recover_empty, recover_segment
 from tidelog.log.replacement import split, swap_in
 from tidelog.log.segment import Segment
 from tidelog.log.segments import Segments
@@ -71,7 +70,6 @@ class LogLoader:
         recovery_point: int,
         clean: bool,
         expiration_ms: int,
-        on_recovery: Callable[[Segment], None] | None = None,
     ) -> None:
         self._home = home
         self._fs = home.fs
@@ -82,13 +80,14 @@ class LogLoader:
         self._recovery_point = recovery_point
         self._clean = clean
         self._expiration_ms = expiration_ms
-        self._on_recovery = on_recovery
         self._segments = Segments()
         self._dropped: list[Segment] = []
         #: Segments whose indexes are missing or broken, oldest first.
         self._unindexed: list[Segment] = []
         #: Base offsets of replacements of which a file was lost.
         self._incomplete: set[int] = set()
+        #: Whether batches were replayed, which may leave other snapshots than were found.
+        self._replayed = False
 
     def load(self) -> tuple[LoadedLog, ProducerState]:
         names = self._fs.listdir(self._home.path)
@@ -99,7 +98,7 @@ class LogLoader:
         self._epochs.truncate_from_end(next_offset)
         log_start = max(self._log_start, self._segments.first.base_offset)
         self._epochs.truncate_from_start(log_start)
-        producers = self._producers(snapshots if self._clean else None)
+        producers = self._producers(None if self._replayed else snapshots)
         producers.remove_stray_snapshots(self._segments.bases)
         rebuild_producers(
             producers, self._segments, log_start, next_offset, clean=self._clean, now_ms=self._home.clock.time_ms()
@@ -231,6 +230,7 @@ class LogLoader:
                 self._home.path, next_offset, self._log_start,
             )  # fmt: skip
             self._drop(list(self._segments.all))
+            self._replayed = True
             self._epochs.clear()
             self._producers(None).restart_at(self._log_start)
         if not self._segments:
@@ -277,14 +277,16 @@ class LogLoader:
         return parts
 
     def _recover_segment(self, segment: Segment) -> int:
+        if segment.size == 0:
+            recover_empty(segment)
+            return 0
         _LOG.debug("%s: recovering", segment.data.path)
+        self._replayed = True
         producers = self._producers(None)
         now = self._home.clock.time_ms()
         rebuild_producers(producers, self._segments, self._log_start, segment.base_offset, clean=False, now_ms=now)
         cut = recover_segment(segment, producers, self._epochs)
         producers.take_snapshot()
-        if self._on_recovery is not None:
-            self._on_recovery(segment)
         return cut
 
     def _drop(self, segments: list[Segment]) -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tidelog.common.errors import KafkaError, StorageError
+from tidelog.common.fs import Volume
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
@@ -21,6 +23,7 @@ from tidelog.log.log_dir import LogDir, Offsets, disk_error
 from tidelog.log.names import DirName
 
 if TYPE_CHECKING:
+    from tidelog.log.flush import FlushJob
     from tidelog.log.manager import LogManager
     from tidelog.log.partition_log import PartitionLog
 
@@ -28,6 +31,10 @@ logger = logging.getLogger(__name__)
 
 #: Fewer make the disk wait for us, more make the threads wait for each other.
 CLOSING_THREADS = 8
+#: From so many logs on, one sync of the whole file system is cheaper than the syncs of their files.
+BULK = 200
+#: How many logs a thread takes at a time.
+CHUNK = 32
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,7 +68,7 @@ def load_dirs(
         except (OSError, KafkaError) as error:
             return error
 
-    return list(in_threads(load, directories, len(directories)))
+    return list(in_threads(load, directories, len(directories), chunk=1))
 
 
 def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str], LogConfig], threads: int) -> Found:
@@ -84,9 +91,12 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
     )
     started = manager.clock.monotonic()
 
+    config = cache(config_for)
+    expiration_ms = manager.producer_expiration_ms
+
     def load_one(item: tuple[Path, DirName]) -> PartitionLog:
         path, name = item
-        return _load_log(manager, path, name.topic_partition, config_for(name.topic_partition.topic), known)
+        return _load_log(manager, path, name.topic_partition, config(name.topic_partition.topic), known, expiration_ms)
 
     # After a clean stop a load is a few system calls: threads would only get into each other's way.
     for (_, name), log in zip(wanted, in_threads(load_one, wanted, 1 if known.clean else threads), strict=True):
@@ -98,7 +108,9 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
     return found
 
 
-def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogConfig, known: _Known) -> PartitionLog:
+def _load_log(
+    manager: LogManager, path: Path, tp: TopicPartition, config: LogConfig, known: _Known, expiration_ms: int
+) -> PartitionLog:
     from tidelog.log.partition_log import PartitionLog  # a broker without partitions starts without it
 
     try:
@@ -114,7 +126,7 @@ def _load_log(manager: LogManager, path: Path, tp: TopicPartition, config: LogCo
             log_start_offset=known.log_starts.get(tp, 0),
             clean=known.clean,
             high_watermark=known.high_watermarks.get(tp, 0),
-            producer_expiration_ms=manager.producer_expiration_ms,
+            producer_expiration_ms=expiration_ms,
         )
     except KafkaError as error:
         if disk_error(error) is not None:
@@ -141,20 +153,46 @@ def _progress(log: PartitionLog) -> tuple[int, int, int]:
     return log.leader_epochs.latest_epoch, log.log_end_offset, log.log_start_offset
 
 
-def close_all(logs: Sequence[PartitionLog], threads: int) -> None:
+def close_all(logs: Sequence[PartitionLog], threads: int, volume: Volume | None) -> None:
     """Flush and close logs; they are not used any more, so that any thread may. Raises the first disk error.
 
     Closing waits for the disk and does little else. A journalling file system commits what several threads sync at the
-    same time as one: eight of them close a thousand logs in a sixth of the time that one takes.
+    same time as one. Many logs on a disk that can be synced as a whole take two syncs together.
     """
-    for _ in in_threads(lambda log: log.close(), logs, max(threads, CLOSING_THREADS)):
+    if volume is not None and len(logs) >= BULK:
+        _close_at_once(logs, volume)
+        return
+    for _ in in_threads(lambda log: log.close(), logs, max(threads, CLOSING_THREADS), chunk=1):
         continue
 
 
-def in_threads(function: Callable[[T], R], items: Sequence[T], threads: int) -> Iterable[R]:
+def _close_at_once(logs: Sequence[PartitionLog], volume: Volume) -> None:
+    """Write everything, sync the file system, let the leader epochs take their names, and sync that."""
+
+    def finish(log: PartitionLog) -> FlushJob | None:
+        log.finish()
+        job = log.flush_job()
+        if job is not None:
+            job.stage()
+        log.release()
+        return job
+
+    jobs = [(log, job) for log, job in zip(logs, map(finish, logs), strict=True) if job is not None]
+    if jobs:
+        volume.sync()
+    if sum(job.publish() for _, job in jobs):
+        volume.sync()
+    for log, job in jobs:
+        log.flush_done(job)
+
+
+def in_threads(function: Callable[[T], R], items: Sequence[T], threads: int, chunk: int = CHUNK) -> Iterable[R]:
     """The results in order. With one thread, or one item, no other thread is started."""
     if threads <= 1 or len(items) <= 1:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(min(threads, len(items)), thread_name_prefix="log-loader") as pool:
-        yield from pool.map(function, items)
+    chunk = max(1, min(chunk, len(items) // threads))  # handing over what takes microseconds must not take longer
+    pieces = [items[start : start + chunk] for start in range(0, len(items), chunk)]
+    with ThreadPoolExecutor(min(threads, len(pieces)), thread_name_prefix="log-loader") as pool:
+        for results in pool.map(lambda piece: list(map(function, piece)), pieces):
+            yield from results

@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 
 from tidelog.common.errors import StorageError
-from tidelog.common.fs import FileLock, FileSystem
+from tidelog.common.fs import FileLock, FileSystem, Volume
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.log import checkpoint, meta_properties, shutdown_marker
@@ -67,6 +67,8 @@ class LogDir:
         self.path = path
         self._fs = fs
         self._lock: FileLock | None = None
+        #: What the directory lies on, opened before anything is written: its sync tells of errors since then.
+        self.volume: Volume | None = None
         self.meta: MetaProperties | None = None
         self.error: OSError | None = None
         #: What the previous run left: set by `open`.
@@ -90,6 +92,7 @@ class LogDir:
             raise StorageError(
                 f"{self.path} is in use: another broker holds its {LOCK_FILE} file. Stop it, or choose other log.dirs."
             )
+        self.volume = self._fs.volume(self.path)
         self.meta = meta_properties.read(self._fs, self.path)
         for name in CHECKPOINTS:  # a root directory holds all four from its first day, empty ones too
             self._fs.open(self.path / name, create=True).close()
@@ -159,3 +162,6 @@ class LogDir:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+        if self.volume is not None:
+            self.volume.close()
+            self.volume = None

@@ -18,6 +18,7 @@ import resource
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from os.path import dirname
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -413,7 +414,8 @@ class LogManager:
         return directory.snapshot(files)
 
     def _logs_in(self, directory: LogDir) -> dict[TopicPartition, PartitionLog]:
-        return {log.topic_partition: log for log in self.all_logs() if log.dir.parent == directory.path}
+        root = str(directory.path)  # text: a path's parent is a path, and there may be thousands
+        return {log.topic_partition: log for log in self.all_logs() if dirname(log.dir) == root}
 
     def flush_due(self) -> list[PartitionLog]:
         """The logs whose `flush.messages` or `flush.ms` has come."""
@@ -492,7 +494,7 @@ class LogManager:
             directory.close()
 
     def _close_dir(self, directory: LogDir, broker_epoch: int) -> None:
-        close_all(list(self._logs_in(directory).values()), self._threads)
+        close_all(list(self._logs_in(directory).values()), self._threads, directory.volume)
         directory.write(self._snapshot(directory))
         if directory.loaded:
             directory.write_shutdown_marker(broker_epoch)

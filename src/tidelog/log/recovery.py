@@ -65,6 +65,12 @@ def recover_segment(segment: Segment, producers: ProducerState, epochs: LeaderEp
     return cut
 
 
+def recover_empty(segment: Segment) -> None:
+    """The same for a segment without a byte: there is nothing to read, and nothing may be found in it."""
+    segment.home.unsynced.add_segment(segment)
+    segment.empty_indexes()
+
+
 def _sound_batches(run: BatchRun, segment: Segment, last_offset: int) -> int:
     """How many batches, from the first on, are what was written behind `last_offset`."""
     sound = in_order(run, segment.base_offset, last_offset)

@@ -302,8 +302,8 @@ class Segment:
     def next_offset(self) -> int:
         """The offset after the last batch; the base offset when there is none."""
         last = self.base_offset
-        position = self.offset_index.lookup(MAX_INT64)[1]
         size = self.data.size
+        position = self.offset_index.lookup(MAX_INT64)[1] if size else 0
         while position < size and (chunk := self.data.read_at(position, _SEEK_CHUNK)):
             _, distance, _, _, passed = self._seek(chunk, MAX_INT64, position)
             last = passed if passed >= 0 else last
@@ -366,6 +366,14 @@ class Segment:
         self.offset_index.sync()
         self.time_index.sync()
         self.txn_index.sync()
+
+    def empty_indexes(self) -> None:
+        """The segment holds no batch, so that there is nothing to find in it."""
+        self.offset_index.empty()
+        self.time_index.empty()
+        if self.txn_index.data.size:
+            self.txn_index.reset()
+        self.set_max_timestamp(-1, -1)
 
     def finish(self, *, active: bool = False) -> None:
         """The log is about to close: force the last time index entry and cut the files to size, where need be."""

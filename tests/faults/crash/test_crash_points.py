@@ -11,6 +11,7 @@ import pytest
 
 from support.crash import Promise, Scenario, check_all_crashes
 from support.managed_logs import TP, append, batches_of, compact_config, end_transaction
+from tidelog.log import loading
 from tidelog.log.config import LogConfig
 from tidelog.log.manager import LogManager
 from tidelog.log.partition_log import PartitionLog
@@ -59,26 +60,38 @@ def transact(log: PartitionLog, rounds: int, *, first: int = 0) -> None:
     append(log, [(b"c%d" % first, b"open")], producer_id=3, sequence=0 if not first else 1, transactional=True)
 
 
-def test_a_clean_stop_with_transactions(tmp_path: Path) -> None:
+#: How the stop syncs: a few logs file by file, many by one sync of the file system.
+FILE_BY_FILE, ALL_AT_ONCE = 200, 1
+
+
+@pytest.mark.parametrize("bulk", [FILE_BY_FILE, ALL_AT_ONCE])
+def test_a_clean_stop_with_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: int) -> None:
+    monkeypatch.setattr(loading, "BULK", bulk)
     scenario = Scenario(tmp_path / "disk", config())
-    transact(scenario.log, 4)
+    transact(scenario.log, 2)
     assert len(scenario.log.segments) > 2
+    stopping = len(scenario.fs.journal)
     scenario.stop()
     assert scenario.promised.state is not None
     assert scenario.promised.state.aborted
-    check_all_crashes(scenario, tmp_path / "crashes")
+    check_all_crashes(scenario, tmp_path / "crashes", since=stopping)
 
 
-@pytest.mark.parametrize("flushed", [False, True])
-@pytest.mark.parametrize("appended", [False, True])
-def test_killed_recovered_stopped_and_then_the_power_fails(tmp_path: Path, flushed: bool, appended: bool) -> None:
+@pytest.mark.parametrize(
+    ("bulk", "flushed", "appended"),
+    [(FILE_BY_FILE, False, False), (ALL_AT_ONCE, False, False), (FILE_BY_FILE, True, False), (ALL_AT_ONCE, True, True)],
+)
+def test_killed_recovered_stopped_and_then_the_power_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: int, flushed: bool, appended: bool
+) -> None:
+    monkeypatch.setattr(loading, "BULK", bulk)
     scenario = Scenario(tmp_path / "disk", config())
     transact(scenario.log, 2)
     if flushed:
         scenario.flush()
         scenario.manager.checkpoint()
     scenario.log.assign_epoch(1, scenario.log.log_end_offset)
-    transact(scenario.log, 2, first=2)
+    transact(scenario.log, 1, first=2)
     killed = len(scenario.fs.journal)
     scenario.kill()
     assert not scenario.manager.dirs[0].was_clean

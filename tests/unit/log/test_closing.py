@@ -1,14 +1,21 @@
-"""The stop of many logs: synced by several threads at a time, each file and name before the marker of a clean stop."""
+"""The stop of many logs: synced by several threads at a time, or all at once; all before the marker of a clean stop."""
 
 from __future__ import annotations
 
 import threading
 from pathlib import Path
 
+import pytest
+
+from support.crash import ScratchFileSystem
 from support.managed_logs import append, open_manager
+from tidelog.common.fs import Volume
 from tidelog.common.types import TopicPartition
+from tidelog.log import loading
 from tidelog.log.loading import CLOSING_THREADS
+from tidelog.log.manager import LogManager
 from tidelog.log.names import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
+from tidelog.testing.fs import FailingFileSystem
 from tidelog.testing.fs_hooks import HookedFileSystem, Operation
 
 
@@ -48,3 +55,76 @@ def test_logs_are_closed_side_by_side_and_everything_new_is_synced(tmp_path: Pat
         assert {path.suffix for path in of_log} >= {".log", ".index", ".timeindex", ".snapshot"}
         assert max(map(disk.synced.index, of_log)) < len(disk.synced) - 1, "the marker comes last"
     assert tmp_path / "data" in disk.synced
+
+
+class CountedDisk(FailingFileSystem):
+    """Counts what is asked of it; can be one that cannot be synced as a whole."""
+
+    def __init__(self, *, whole: bool = True) -> None:
+        super().__init__(ScratchFileSystem())
+        self.whole = whole
+        self.done: list[Operation] = []
+
+    def after(self, operation: Operation) -> None:
+        super().after(operation)
+        self.done.append(operation)
+
+    def volume(self, path: Path) -> Volume | None:
+        return super().volume(path) if self.whole else None
+
+
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "BULK", 20)
+
+
+def many_logs(tmp_path: Path, disk: CountedDisk) -> LogManager:
+    manager = open_manager(tmp_path / "data", fs=disk)
+    for number in range(20):
+        log = manager.create(TopicPartition("t", number), manager.config_of(), topic_id=bytes(range(16)))
+        log.assign_epoch(0, 0)
+        append(log, [(b"k", b"v")])
+    disk.done.clear()
+    return manager
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_many_logs_are_synced_at_once(tmp_path: Path) -> None:
+    disk = CountedDisk()
+    manager = many_logs(tmp_path, disk)
+    manager.shutdown()
+    kinds = [operation.kind for operation in disk.done]
+    assert kinds.count("sync_fs") == 2, "the bytes, and then the names of what has to be replaced in one step"
+    last = len(kinds) - 1 - kinds[::-1].index("sync_fs")
+    assert "sync" not in kinds[:last]
+    assert "sync_dir" not in kinds[:last]
+    assert {operation.path.parent for operation in disk.done[last + 1 :]} <= {tmp_path, tmp_path / "data"}
+    for log in manager.logs.values():
+        assert (log.dir / LEADER_EPOCH_FILE).read_text() == "0\n1\n0 0\n"
+        assert (log.dir / "00000000000000000000.index").stat().st_size == 0
+    assert len(manager.files) == 0
+    again = open_manager(tmp_path / "data", fs=disk)
+    assert again.dirs[0].was_clean
+    disk.done.clear()
+    again.shutdown()
+    assert "sync_fs" not in {operation.kind for operation in disk.done}, "nothing has changed"
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_a_disk_that_cannot_be_synced_whole_is_synced_file_by_file(tmp_path: Path) -> None:
+    disk = CountedDisk(whole=False)
+    manager = many_logs(tmp_path, disk)
+    manager.shutdown()
+    synced = {operation.path.parent.name for operation in disk.done if operation.kind == "sync"}
+    assert {log.dir.name for log in manager.logs.values()} <= synced
+    assert open_manager(tmp_path / "data").dirs[0].was_clean
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_no_stop_is_clean_whose_sync_failed(tmp_path: Path) -> None:
+    disk = CountedDisk()
+    manager = many_logs(tmp_path, disk)
+    disk.fail("sync_fs", times=1)
+    manager.shutdown()
+    assert manager.offline_dirs
+    assert not (tmp_path / "data" / ".kafka_cleanshutdown").exists()
