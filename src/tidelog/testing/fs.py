@@ -65,10 +65,8 @@ class RecordingFileSystem(HookedFileSystem):
             return
         with self._lock:
             self.journal.append(operation)
-            if operation.kind not in (
-                "write",
-                "write_back",
-            ):  # what the maps hold may reach the disk at any time; write-backs recurse
+            # What the maps hold may reach the disk at any time; write-backs recurse.
+            if operation.kind not in ("write", "write_back"):
                 self.flush_maps()
 
     def mark(self, value: object) -> None:
