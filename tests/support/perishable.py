@@ -27,6 +27,7 @@ class PerishableFileSystem(HookedFileSystem):
         self._disk = CrashDisk(root)
         self._disk.load()
         self._lock = threading.RLock()
+        self._renames: list[tuple[Path, Path]] = []
 
     def before(self, operation: Operation) -> None:
         if operation.kind in _HARMLESS:
@@ -40,9 +41,19 @@ class PerishableFileSystem(HookedFileSystem):
             raise OSError(errno.EIO, "the process is gone", str(operation.path))
 
     def after(self, operation: Operation) -> None:
-        if operation.kind not in _HARMLESS:
-            with self._lock:
+        if operation.kind in _HARMLESS:
+            return
+        with self._lock:
+            try:
                 self._disk.apply(operation)
+            except KeyError:  # another thread renamed the directory meanwhile
+                self._disk.apply(operation._replace(path=self._renamed(operation.path)))
+            if operation.kind == "rename" and operation.target is not None:
+                self._renames.insert(0, (operation.path, operation.target))
+
+    def _renamed(self, path: Path) -> Path:
+        source, target = next((source, target) for source, target in self._renames if path.is_relative_to(source))
+        return target / path.relative_to(source)
 
     def die(self) -> None:
         """The process ends here: what was written stays, nothing more comes."""

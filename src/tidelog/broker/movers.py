@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tidelog.broker import config as keys
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.named_tuple import NamedTuple
-from tidelog.common.types import TopicPartition
+from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.log_dir import disk_error
 from tidelog.log.tasks import FlushTask
 
@@ -41,6 +41,9 @@ class _Move(NamedTuple):
     tp: TopicPartition
     current: PartitionLog
     copy: PartitionLog
+    #: Where the present log ended when the move began. Anything below may be durable there, whatever the recovery point
+    #: says: after a crash that is older than the last sync.
+    end: int
 
 
 class ReplicaMovers:
@@ -59,7 +62,22 @@ class ReplicaMovers:
                 logger.warning("%s was not copied from the present %s, and is removed", copy.dir, tp)
                 manager.delete(tp, future=True)
             else:
-                self._begin(_Move(tp, partition.log, copy))
+                self._go_on(_Move(tp, partition.log, copy, partition.log.log_end_offset))
+
+    def _go_on(self, move: _Move) -> None:
+        """Cut from the copy what the present log has not, or has otherwise: a power loss may have taken it there."""
+        current, copy = move.current, move.copy
+        epoch, end = current.end_offset_for_epoch(copy.leader_epochs.latest_epoch)
+        if epoch == NO_EPOCH:
+            end = current.log_end_offset
+        else:
+            end = min(end, copy.end_offset_for_epoch(epoch)[1])
+        try:
+            copy.truncate_to(end)
+        except StorageError as error:
+            self._blame(move, error)
+        else:
+            self._begin(move)
 
     def move(self, partition: Partition, target: LogDir) -> None:
         """Begin to move; to where it is already, ends a move that is under way. Raises KafkaError."""
@@ -73,7 +91,7 @@ class ReplicaMovers:
         if manager.dir_of(partition.log) is target:
             return
         copy = manager.create(tp, partition.log.config, partition.topic_id, target.path, future=True)
-        move = _Move(tp, partition.log, copy)
+        move = _Move(tp, partition.log, copy, partition.log.log_end_offset)
         if partition.log.log_start_offset > 0:
             try:
                 copy.truncate_fully_and_start_at(partition.log.log_start_offset)
@@ -131,7 +149,8 @@ class ReplicaMovers:
     async def _sync(self, move: _Move) -> int | None:
         """The copy has everything: None when it has synced what the present log has, too; else it does that now."""
         current, copy = move.current, move.copy
-        if copy.log_end_offset >= current.log_end_offset and copy.recovery_point >= current.recovery_point:
+        synced = copy.recovery_point >= max(current.recovery_point, move.end)
+        if synced and copy.log_end_offset >= current.log_end_offset:
             return None
         job = copy.flush_job()
         if job is not None:

@@ -16,9 +16,17 @@ from tidelog.common.fs import FileSystem
 from tidelog.common.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 from tidelog.log.names import PARTITION_METADATA_FILE
 
+_HEAD = b"version: 0\ntopic_id: "
+
 
 def encode(topic_id: bytes) -> bytes:
-    return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode()
+    return _HEAD + uuid_to_text(topic_id).encode()
+
+
+def _cut_off(data: bytes) -> bool:
+    """Whether this is the beginning of a file, and no more."""
+    text = data.rstrip(b"\0")
+    return len(text) < len(encode(ZERO_UUID)) and _HEAD.startswith(text[: len(_HEAD)])
 
 
 def decode(data: bytes, origin: str) -> bytes:
@@ -37,14 +45,14 @@ def decode(data: bytes, origin: str) -> bytes:
 def read(fs: FileSystem, directory: Path) -> bytes | None:
     """The topic id, or None when the directory has no such file (it was made before topic ids).
 
-    An empty file is what a crash leaves of one that was not synced yet: it says nothing, either.
+    A part of the file, or zeros, is what a crash leaves of one that was not synced yet: it says nothing, either.
     """
     path = directory / PARTITION_METADATA_FILE
     try:
         data = fs.read_bytes(path)
     except FileNotFoundError:
         return None
-    return decode(data, str(path)) if data else None
+    return None if _cut_off(data) else decode(data, str(path))
 
 
 def write(fs: FileSystem, directory: Path, topic_id: bytes) -> None:

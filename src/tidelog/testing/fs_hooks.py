@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakSet
 
 from tidelog.common.fs import Buffer, File, FileLock, FileStat, FileSystem, LocalFileSystem, MappedFile, Volume
 from tidelog.common.named_tuple import NamedTuple
@@ -41,12 +42,13 @@ class Operation(NamedTuple):
 class HookedFile(File):
     """A file whose changes pass through its file system's hooks."""
 
-    __slots__ = ("_fs", "_inner")
+    __slots__ = ("__weakref__", "_fs", "_inner")
 
     def __init__(self, fs: HookedFileSystem, inner: File) -> None:
         super().__init__(inner.path, inner.fileno())
         self._fs = fs
         self._inner = inner
+        fs.files.add(self)
 
     def write_at(self, position: int, buffers: Sequence[Buffer]) -> int:
         data = b"".join(buffers)
@@ -202,6 +204,8 @@ class HookedFileSystem:
     def __init__(self, inner: FileSystem | None = None) -> None:
         self.inner: FileSystem = inner or LocalFileSystem()
         self.maps: list[HookedMap] = []
+        #: Those that are open: a rename of their directory gives them another path.
+        self.files: WeakSet[HookedFile] = WeakSet()
 
     def before(self, operation: Operation) -> None:
         """Called before an operation; raise to make it fail."""
@@ -252,6 +256,9 @@ class HookedFileSystem:
 
     def rename(self, source: Path, target: Path) -> None:
         self.run(Operation("rename", source, target), lambda: self.inner.rename(source, target))
+        for file in list(self.files):
+            if file.path.is_relative_to(source):
+                file.path = target / file.path.relative_to(source)
 
     def unlink(self, path: Path, *, missing_ok: bool = False) -> None:
         if missing_ok and not self.inner.exists(path):

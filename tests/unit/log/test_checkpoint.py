@@ -64,11 +64,23 @@ def test_partition_metadata(tmp_path: Path) -> None:
     partition_metadata.write(LOCAL_FS, tmp_path, topic_id)
     assert (tmp_path / "partition.metadata").read_bytes() == b"version: 0\ntopic_id: 3JvTuSVrQ4uxBPwnnbXm6g"
     assert partition_metadata.read(LOCAL_FS, tmp_path) == topic_id
+    path = tmp_path / "partition.metadata"
+    whole = path.read_bytes()
+    for size in range(len(whole)):  # what a crash may leave of it
+        for rest in (b"", bytes(len(whole) - size)):
+            path.write_bytes(whole[:size] + rest)
+            assert partition_metadata.read(LOCAL_FS, tmp_path) is None, size
+    path.write_bytes(whole)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["version: 1\ntopic_id: 3JvTuSVrQ4uxBPwnnbXm6g", "version: 0\ntopic_id: short", "version: 0\n", "\xff\xfe"],
+    [
+        "version: 1\ntopic_id: 3JvTuSVrQ4uxBPwnnbXm6g",
+        "version: 0\ntopic_id: 3JvTuSVrQ4uxBPwnnbXm6g3JvT",
+        "topic_id: 3JvT",
+        "\xff\xfe",
+    ],
 )
 def test_bad_partition_metadata(tmp_path: Path, text: str) -> None:
     (tmp_path / "partition.metadata").write_text(text, encoding="latin-1")
