@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -475,6 +476,11 @@ def build(tree: Path) -> None:
     subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=tree, check=True, capture_output=True
     )
+
+
+#: More of them, as plain tuples, by what they are about.
+for _path in sorted((ROOT / "tools" / "faults").glob("*.py")):
+    MUTANTS += [Mutant(*row) for row in runpy.run_path(str(_path))["FAULTS"]]
 
 
 def misplaced(source: Path) -> list[str]:

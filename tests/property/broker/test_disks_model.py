@@ -150,7 +150,8 @@ class DisksMachine(RuleBasedStateMachine):
     def configure(self, name: str, size: int) -> None:
         if name in self.configs:
             self.configs[name]["max.message.bytes"] = str(size)
-            self.run(self.broker.controller.set_topic_config(name, self.configs[name]))
+            wanted = dict(self.configs[name])
+            self.run(self.broker.controller.change_topic_config(name, lambda before: wanted))
 
     @rule(choice=choices, count=st.integers(1, 4))
     def produce(self, choice: int, count: int) -> None:
