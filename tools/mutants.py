@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from mutant import Mutant
 from mutants_of_control import CONTROL
+from mutants_of_disks import DISKS
 from mutants_of_requests import REQUESTS
 from mutants_of_tools import TOOLS
 
@@ -36,6 +36,7 @@ MUTANTS = [
     *CONTROL,
     *REQUESTS,
     *TOOLS,
+    *DISKS,
     Mutant(
         "fetch-session-without-topic-ids",
         "client/consumer/fetch_session.py",
@@ -476,11 +477,6 @@ def build(tree: Path) -> None:
     subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=tree, check=True, capture_output=True
     )
-
-
-#: More of them, as plain tuples, by what they are about.
-for _path in sorted((ROOT / "tools" / "faults").glob("*.py")):
-    MUTANTS += [Mutant(*row) for row in runpy.run_path(str(_path))["FAULTS"]]
 
 
 def misplaced(source: Path) -> list[str]:

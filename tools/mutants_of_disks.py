@@ -1,98 +1,102 @@
-"""Seeded faults in what has to do with disks: full and failing ones, moves between them, deletion."""
+"""Faults in what has to do with disks (full and failing ones, moves between them, deletion), for `mutants.py`."""
 
-FAULTS = [
-    (
+from __future__ import annotations
+
+from mutant import Mutant
+
+DISKS = [
+    Mutant(
         "index-page-not-reserved",
         "log/_index.pyx",
         "            self.mapped.reserve(self.reserved, end - self.reserved)\n",
         "            pass\n",
         "unit/log/test_index_room.py",
     ),
-    (
+    Mutant(
         "index-stays-writable",
         "common/fs.py",
         "        self._writable = False\n",
         "        self._writable = True\n",
         "unit/log/test_index_room.py",
     ),
-    (
+    Mutant(
         "deletion-leaves-the-copy",
         "log/manager.py",
         "kinds = [self.future] if future else [self.logs, self.future]",
         "kinds = [self.future] if future else [self.logs]",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "copy-resumed-by-name",
         "broker/movers.py",
         "            if copy.topic_id != partition.topic_id:\n",
         "            if copy.topic_id != copy.topic_id:\n",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "log-found-by-name",
         "log/manager.py",
         "log.topic_id is not None and log.topic_id != topic_id:",
         "log.topic_id is not None and log.topic_id != log.topic_id:",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "move-goes-on-in-another-log",
         "broker/movers.py",
         "if manager.get(move.tp) is not move.current or manager.get(move.tp, future=True) is not move.copy:",
         "if manager.get(move.tp) is None or manager.get(move.tp, future=True) is None:",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "moved-log-unequipped",
         "broker/replication/replica_manager.py",
         "            self._equip(partition, log)\n            self._changed()\n",
         "            partition.log = log\n            self._changed()\n",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "failed-copy-takes-the-log-with-it",
         "log/manager.py",
         "                    if logs is self.logs:",
         "                    if logs is not None:",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "offline-partition-made-anew",
         "broker/replication/replica_manager.py",
         "if manager.offline_dirs and not state.is_new:",
         "if manager.offline_dirs and state is None:",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "copy-takes-over-unsynced",
         "broker/movers.py",
         "max(current.recovery_point, move.end)",
         "0",
         "unit/broker/test_movers.py",
     ),
-    (
+    Mutant(
         "deleted-files-stay-open",
         "log/manager.py",
         "            log.release()  # what a reader still holds is closed when it is done\n",
         "",
         "unit/log/test_retired_files.py",
     ),
-    (
+    Mutant(
         "no-directory-and-no-end",
         "broker/server.py",
         "        if not self.log_manager.live_dirs:\n",
         "        if not self.log_manager.dirs:\n",
         "unit/broker/test_server.py",
     ),
-    (
+    Mutant(
         "full-store-not-taken-back",
         "broker/store/local.py",
         "                self._tree.take_back(commit.applied)\n",
         "                commit.applied.results.clear()\n",
         "unit/broker/store/test_local_store.py",
     ),
-    (
+    Mutant(
         "full-store-ends-the-broker",
         "broker/store/local.py",
         "& 0xFF == sqlite3.SQLITE_FULL",
