@@ -23,6 +23,7 @@ from pathlib import Path
 from mutant import Mutant
 from mutants_of_control import CONTROL
 from mutants_of_disks import DISKS
+from mutants_of_durability import DURABILITY
 from mutants_of_requests import REQUESTS
 from mutants_of_tools import TOOLS
 
@@ -34,6 +35,7 @@ SPARK = "unit/spark"
 OLD_FORMATS = "unit/broker/handlers/test_old_formats.py spec/test_stored_formats.py"
 MUTANTS = [
     *CONTROL,
+    *DURABILITY,
     *REQUESTS,
     *TOOLS,
     *DISKS,

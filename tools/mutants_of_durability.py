@@ -1,0 +1,93 @@
+"""Faults in what is durable (syncs, the list of what is not synced, a clean stop), for `mutants.py`."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+CRASH = "faults/crash/test_crash_points.py"
+DURABILITY = [
+    Mutant(
+        "failed-sync-retried",
+        "log/flush.py",
+        "            self.home.failed = error\n",
+        "",
+        "unit/log/test_partition_log.py",
+    ),
+    Mutant(
+        "failed-sync-keeps-the-directory",
+        "broker/replication/flusher.py",
+        "        self._manager.flushed(task)\n",
+        "        if task.error is None:\n            self._manager.flushed(task)\n",
+        "unit/broker/replication/test_flusher.py",
+    ),
+    Mutant(
+        "coordinators-do-not-wait-for-the-sync",
+        "broker/coordinator/wiring.py",
+        "if info.flush_required:\n                    await",
+        "if False:\n                    await",
+        "unit/broker/coordinator/test_flush_messages.py",
+    ),
+    Mutant(
+        "unsynced-records-are-shown",
+        "broker/replication/partition.py",
+        "        if info.flush_required:\n            return info",
+        "        if False:\n            return info",
+        "unit/broker/replication/test_flusher.py",
+    ),
+    Mutant(
+        "retry-acknowledged-before-the-sync",
+        "log/partition_log.py",
+        "flush_required=last >= self.recovery_point and self._flush_required",
+        "flush_required=False",
+        "unit/broker/replication/test_flusher.py",
+    ),
+    Mutant(
+        "flush-forgets-what-changed-meanwhile",
+        "log/unsynced.py",
+        "self._epochs = 0 if self._epochs == taken.epochs else self._epochs",
+        "self._epochs = 0",
+        "unit/log/test_partition_log.py",
+    ),
+    Mutant(
+        "stop-syncs-nothing",
+        "log/partition_log.py",
+        "        self.finish()\n        self.flush()\n",
+        "        self.finish()\n",
+        CRASH,
+    ),
+    Mutant(
+        "names-not-synced",
+        "log/flush.py",
+        "if self.epochs is not None or self.taken.names:",
+        "if self.epochs is not None:",
+        CRASH,
+    ),
+    Mutant(
+        "swapped-before-the-old-is-gone",
+        "log/replacement.py",
+        "        segment.mark_deleted()\n    home.fs.sync_dir(home.path)\n",
+        "        segment.mark_deleted()\n",
+        CRASH,
+    ),
+    Mutant(
+        "epochs-named-before-they-are-synced",
+        "log/loading.py",
+        "    if jobs:\n        volume.sync()\n",
+        "",
+        "unit/log/test_closing.py",
+    ),
+    Mutant(
+        "stop-is-clean-without-a-sync",
+        "log/loading.py",
+        "    if sum(job.publish() for _, job in jobs):\n        volume.sync()\n",
+        "    sum(job.publish() for _, job in jobs)\n",
+        CRASH,
+    ),
+    Mutant(
+        "flush-by-time-never-due",
+        "broker/background.py",
+        "dict.fromkeys(manager.flush_due())",
+        "{}",
+        "unit/broker/test_background.py",
+    ),
+]
