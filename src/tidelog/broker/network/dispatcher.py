@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.failure import failed
 from tidelog.broker.network._fetch import FetchAnswer, FetchAsk
 from tidelog.broker.network._hot import Lane
-from tidelog.broker.network.driver import Driver
+from tidelog.broker.network.driver import Done, Driver, Later
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
@@ -81,7 +81,7 @@ class Dispatcher:
         self._broker = broker
         self._clock = broker.clock
         self._routes: dict[int, Route] = {}
-        self._running: dict[ServerConnection, Driver | asyncio.Task[None]] = {}
+        self._running: dict[ServerConnection, Driver | Later] = {}
         self.requests = 0
 
     def __len__(self) -> int:
@@ -129,12 +129,17 @@ class Dispatcher:
             self._answer(connection, header, result)
         else:
             connection.begin()
-            task = asyncio.get_running_loop().create_task(self._finish_later(connection, header, request, result))
-            self._running[connection] = task
+            self._running[connection] = Later(result, self._finisher(connection, header, request))
 
     def _drive(
         self, connection: ServerConnection, header: RequestHeader, request: Any, coroutine: Coroutine[Any, Any, Any]
     ) -> None:
+        driver = Driver(coroutine, self._finisher(connection, header, request))
+        if not driver.step():
+            connection.begin()
+            self._running[connection] = driver
+
+    def _finisher(self, connection: ServerConnection, header: RequestHeader, request: Any) -> Done:
         def done(result: Message | None, error: Exception | None) -> None:
             self._running.pop(connection, None)
             if error is not None:
@@ -142,24 +147,7 @@ class Dispatcher:
             else:
                 self._answer(connection, header, result)
 
-        driver = Driver(coroutine, done)
-        if not driver.step():
-            connection.begin()
-            self._running[connection] = driver
-
-    async def _finish_later(
-        self, connection: ServerConnection, header: RequestHeader, request: Any, result: Awaitable[Any]
-    ) -> None:
-        try:
-            response = await result
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001  # as above
-            self._running.pop(connection, None)
-            self._fail(connection, header, request, error)
-        else:
-            self._running.pop(connection, None)
-            self._answer(connection, header, response)
+        return done
 
     def on_lost(self, connection: ServerConnection) -> None:
         """The client is gone: give up what is under way for it."""
@@ -169,7 +157,7 @@ class Dispatcher:
 
     async def stop(self) -> None:
         """Give up everything that is under way."""
-        tasks = [one for one in self._running.values() if isinstance(one, asyncio.Task)]
+        tasks = [one.task for one in self._running.values() if isinstance(one, Later)]
         for running in list(self._running.values()):
             running.cancel()
         self._running.clear()

@@ -8,7 +8,9 @@ task cannot be used under a driver.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from inspect import CORO_CREATED, getcoroutinestate
+from types import CoroutineType
 from typing import Any
 
 from tidelog.broker.purgatory.promise import Handoff, Promise
@@ -59,6 +61,33 @@ class Driver:
     def _wake(self, future: asyncio.Future[Any] | Promise) -> None:
         self._waiting = None
         self.step()
+
+
+class Later:
+    """What a handler awaits as a task does: begun in the loop's next turn."""
+
+    __slots__ = ("_awaitable", "_done", "task")
+
+    def __init__(self, awaitable: Awaitable[Any], done: Done) -> None:
+        self._awaitable = awaitable
+        self._done = done
+        self.task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            result = await self._awaitable
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001  # the caller decides what a failure means
+            self._done(None, error)
+        else:
+            self._done(result, None)
+
+    def cancel(self) -> None:
+        """Give up: `done` is not called any more."""
+        self.task.cancel()
+        if isinstance(self._awaitable, CoroutineType) and getcoroutinestate(self._awaitable) == CORO_CREATED:
+            self._awaitable.close()  # the task will not come to it, and Python would complain
 
 
 def _forget(result: Any, error: Exception | None) -> None:
