@@ -27,24 +27,10 @@ DISKS = [
         "unit/broker/test_movers.py",
     ),
     Mutant(
-        "copy-resumed-by-name",
-        "broker/movers.py",
-        "            if copy.topic_id != partition.topic_id:\n",
-        "            if copy.topic_id != copy.topic_id:\n",
-        "unit/broker/test_movers.py",
-    ),
-    Mutant(
         "log-found-by-name",
         "log/manager.py",
         "log.topic_id is not None and log.topic_id != topic_id:",
         "log.topic_id is not None and log.topic_id != log.topic_id:",
-        "unit/broker/test_movers.py",
-    ),
-    Mutant(
-        "move-goes-on-in-another-log",
-        "broker/movers.py",
-        "if manager.get(move.tp) is not move.current or manager.get(move.tp, future=True) is not move.copy:",
-        "if manager.get(move.tp) is None or manager.get(move.tp, future=True) is None:",
         "unit/broker/test_movers.py",
     ),
     Mutant(
