@@ -446,8 +446,8 @@ MUTANTS = [
     Mutant(
         "group-configs-by-escaped-names",
         "broker/server.py",
-        "{paths.unsanitize(part): values for part, values in groups.items()}",
-        "groups",
+        "(paths.unsanitize(part), values)",
+        "(part, values)",
         "unit/broker/coordinator/test_group_overrides.py",
     ),
     Mutant(

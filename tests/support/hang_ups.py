@@ -52,16 +52,18 @@ class _Counted:
 
     def __await__(self) -> Generator[Any, Any, Any]:
         steps = self._inner.__await__()
+        advance = partial(next, steps)
         while True:
             try:
-                waited = next(steps)
+                waited = advance()
             except StopIteration as end:
                 return end.value
             self._on_await()
             try:
                 yield waited
-            except BaseException as error:  # cancelled: hand it on, as if nobody stood between
-                steps.throw(error)
+                advance = partial(next, steps)
+            except BaseException as error:  # cancelled, or what it waited for failed: as if nobody stood between
+                advance = partial(steps.throw, error)
 
 
 class Connection:

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tidelog.broker import config as keys
-from tidelog.broker.adoption.guard import guard_unknown
+from tidelog.broker.adoption.guard import guard_unknown, guard_unreadable
 from tidelog.broker.adoption.scan import scan_directories
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.controller.changes import Changes
 from tidelog.broker.controller.controller import Controller
 from tidelog.broker.controller.images import BrokerImage
-from tidelog.broker.controller.loading import load_configs, load_topic_ids
+from tidelog.broker.controller.loading import load_configs, load_topic_ids, read_configs
 from tidelog.broker.controller.producer_ids import ProducerIds
 from tidelog.broker.controller.propagation import LocalPropagation
 from tidelog.broker.identity import settle_identity
@@ -36,7 +36,7 @@ from tidelog.broker.metrics import Metrics
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import Create, Store
 from tidelog.broker.store.local import FILE_NAME, LocalStore
-from tidelog.broker.topic_configs import BROKER_SYNONYMS, TopicConfigs
+from tidelog.broker.topic_configs import BROKER_SYNONYMS, TopicConfigs, usable_overrides
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import StorageError, TidelogError, UsageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
@@ -289,7 +289,10 @@ class Broker:
     def entity_config_changed(self, root: str, name: str, values: Mapping[str, str]) -> None:
         """Configs of a group, or client metrics (which have no effect), are stored: let them be true."""
         if root == paths.GROUP_CONFIGS:
-            self.group_configs[name] = values
+            if values:
+                self.group_configs[name] = values
+            else:
+                self.group_configs.pop(name, None)
 
     # -- steps of the start ------------------------------------------------------------------------------------------
 
@@ -340,13 +343,19 @@ class Broker:
         return lambda: reserve_producer_ids(self, metadata)
 
     async def _load_configs(self) -> None:
-        for topic, overrides in (await load_configs(self.store, paths.TOPIC_CONFIGS)).items():
-            self.configs.set(topic, overrides)
+        topics = await read_configs(self.store, paths.TOPIC_CONFIGS)
+        for topic, overrides in topics.items():
+            self.configs.set(topic, overrides or {})
+        guard_unreadable(self, [topic for topic, overrides in topics.items() if overrides is None])
         stored = await load_configs(self.store, paths.BROKER_CONFIGS)
         self.config.apply_dynamic(stored.get(str(self.node_id), {}), stored.get(paths.DEFAULT_ENTITY, {}))
         self.log_manager.reconfigure(self.config.explicit_values())
         groups = await load_configs(self.store, paths.GROUP_CONFIGS)
-        self.group_configs.update({paths.unsanitize(part): values for part, values in groups.items()})
+        if groups:
+            from tidelog.broker.controller.config_changes import GROUP_KEYS
+
+            for group_id, values in ((paths.unsanitize(part), values) for part, values in groups.items()):
+                self.group_configs[group_id] = usable_overrides(values, f"group {group_id}", GROUP_KEYS)
 
     async def _open_listeners(self) -> None:
         bound = await self.network.start()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.common.config import ConfigError
+from tidelog.common.config import ConfigDef, ConfigError
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.log.config import PROTOCOL_KEY, TOPIC_KEYS, LogConfig
@@ -118,11 +118,13 @@ def topic_defaults(config: BrokerConfig) -> dict[str, object]:
     return {name: config[keys[name]] for name in BROKER_SYNONYMS | {PROTOCOL_KEY} if config.explicit(keys[name])}
 
 
-def usable_overrides(overrides: Mapping[str, str], whose: str | None = None) -> dict[str, str]:
+def usable_overrides(
+    overrides: Mapping[str, str], whose: str | None = None, keys: ConfigDef = TOPIC_KEYS
+) -> dict[str, str]:
     """Those that this version knows and that parse; `whose` are named in a warning where one does not."""
     usable = {}
     for name, text in overrides.items():
-        key = TOPIC_KEYS.keys.get(name)
+        key = keys.keys.get(name)
         if key is None:  # a store may hold keys that a newer or older Kafka set: they are kept there, and not used here
             continue
         try:

@@ -38,6 +38,18 @@ async def guard_unknown(broker: Broker) -> None:
     )
 
 
+def guard_unreadable(broker: Broker, topics: Sequence[str]) -> None:
+    """The same for topics whose config node cannot be read, until it is written anew."""
+    for topic in topics:
+        broker.configs.guard(topic, GUARD)
+    if topics:
+        logger.warning(
+            "The stored configs of %s cannot be read. Nothing is deleted from these topics and they are not compacted, "
+            "until their configs are set.",
+            few(topics),
+        )
+
+
 async def forget_guard(store: Store, topic: str) -> list[Operation]:
     """What a change of a topic's configs writes along: they are known from now on."""
     note = await read_note(store)

@@ -6,7 +6,7 @@ default where nothing is set. AlterConfigs replaces everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from operator import gt, lt
 from typing import Any
@@ -75,18 +75,31 @@ def apply_changes(present: Mapping[str, str], changes: Iterable[Change], keys: C
 def plan_topic_config(
     stored: Mapping[str, str], changes: Iterable[Change], *, replace: bool, defaults: Mapping[str, object]
 ) -> dict[str, str]:
-    """What a topic will have set. Keys that another Kafka set and this one does not know stay; new ones must be known.
-    What is stored and cannot be is dropped."""
-    present = {} if replace else _without_unusable(stored)
-    values = apply_changes(present, changes, TOPIC_KEYS)
-    known_or_new = {name: value for name, value in values.items() if name in TOPIC_KEYS or name not in present}
-    check_topic_config(known_or_new, defaults)
+    """What a topic will have set."""
+    return plan_entity_config(
+        stored, changes, replace=replace, keys=TOPIC_KEYS, check=lambda values: check_topic_config(values, defaults)
+    )
+
+
+def plan_entity_config(
+    stored: Mapping[str, str],
+    changes: Iterable[Change],
+    *,
+    replace: bool,
+    keys: ConfigDef,
+    check: Callable[[Mapping[str, str]], object],
+) -> dict[str, str]:
+    """What an entity will have set. Keys that another Kafka set and this one does not know stay; new ones must be
+    known. What is stored and cannot be is dropped."""
+    present = {} if replace else _without_unusable(stored, keys)
+    values = apply_changes(present, changes, keys)
+    check({name: value for name, value in values.items() if name in keys or name not in present})
     return values
 
 
-def _without_unusable(stored: Mapping[str, str]) -> dict[str, str]:
-    usable = usable_overrides(stored)
-    return {name: value for name, value in stored.items() if name in usable or name not in TOPIC_KEYS}
+def _without_unusable(stored: Mapping[str, str], keys: ConfigDef) -> dict[str, str]:
+    usable = usable_overrides(stored, keys=keys)
+    return {name: value for name, value in stored.items() if name in usable or name not in keys}
 
 
 def plan_broker_config(
@@ -101,11 +114,13 @@ def plan_broker_config(
     """What will be set for this broker or for all: each value allowed, and all of them beside each other, beside the
     other layer and beside what topics have set."""
     values = apply_changes({} if replace else config.usable(stored), changes, config.static.definition)
-    check_broker_values(values, config, per_broker=per_broker)
+    check_broker_values(values, per_broker=per_broker)
     try:
-        topics.check_under(config.with_dynamic(*broker_layers(values, config, per_broker=per_broker)))
+        after = config.with_dynamic(*broker_layers(values, config, per_broker=per_broker))
+        topics.check_under(after)
     except KafkaError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error
+    _check_reach(config, after)
     return values
 
 
@@ -146,7 +161,7 @@ POOLS = frozenset(
 )
 
 
-def check_broker_values(values: Mapping[str, str], config: BrokerConfig, *, per_broker: bool) -> None:
+def check_broker_values(values: Mapping[str, str], *, per_broker: bool) -> None:
     """Dynamic broker configs: changeable while it runs, at this scope, and allowed values. Keys that nobody knows may
     belong to a plug-in: they are kept."""
     for name, value in values.items():
@@ -162,19 +177,20 @@ def check_broker_values(values: Mapping[str, str], config: BrokerConfig, *, per_
             )
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         try:
-            parsed = key.parse(value)
+            key.parse(value)
         except ConfigError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error
-        _check_reach(key, parsed, config)
 
 
-def _check_reach(key: Key[Any], wanted: Any, config: BrokerConfig) -> None:
-    """How far a running broker can go from what it has."""
-    present = config[key]
-    if key.name in POOLS and wanted != present and not max(1, present // 2) <= wanted <= present * 2:
-        text = f"Dynamic thread count update validation failed for {key.name}={wanted}: at most half or twice {present}"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-    if key.name == "listeners" and wanted != present:
+def _check_reach(before: BrokerConfig, after: BrokerConfig) -> None:
+    """How far a running broker can go from what it has. What counts is what will be in force, in whatever layer."""
+    for name in sorted(POOLS):
+        key: Key[int] = BROKER_KEYS.keys[name]
+        present, wanted = before[key], after[key]
+        if wanted != present and not max(1, present // 2) <= wanted <= present * 2:
+            text = f"Dynamic thread count update validation failed for {name}={wanted}: at most half or twice {present}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+    if after[BROKER_KEYS.keys["listeners"]] != before[BROKER_KEYS.keys["listeners"]]:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "listeners cannot be changed while the broker runs")
 
 

@@ -196,6 +196,7 @@ class Controller:
             return {made[0].image.name: KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, text)}
         with self._changes.applying("The creation of topics"):
             for plan in made:
+                self._topic_configs.forget(plan.image.name)
                 self._topic_configs.set(plan.image.name, plan.configs)
             await self._propagation.lead_and_follow([state for plan in made for state in plan.image.partitions])
             self._metadata.apply(_settled(plan.image) for plan in made)

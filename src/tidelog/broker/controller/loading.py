@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+
 from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Operation, SetData, Stat, Store
+from tidelog.broker.store.errors import StoreError
 from tidelog.broker.store.znodes import TopicNode, decode_config, decode_state, decode_topic, encode_topic
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
 from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
 from tidelog.common.uuids import ZERO_UUID, random_uuid
+
+logger = logging.getLogger(__name__)
 
 
 class LoadedTopics(NamedTuple):
@@ -59,14 +64,29 @@ async def load_topic_ids(store: Store) -> dict[str, bytes]:
 
 
 async def load_configs(store: Store, root: str) -> dict[str, dict[str, str]]:
-    """The configs of every entity right below a node, by the entity's name."""
+    """The configs of every entity right below a node, by the entity's name, but for nodes that cannot be read."""
+    return {name: values for name, values in (await read_configs(store, root)).items() if values is not None}
+
+
+async def read_configs(store: Store, root: str) -> dict[str, dict[str, str] | None]:
+    """The same, with None where a node cannot be read."""
     names = await store.children(root)
     found = await store.get_many([f"{root}/{name}" for name in names])
     return {
-        name: decode_config(f"{root}/{name}", item[0])
+        name: readable_config(f"{root}/{name}", item[0])
         for name, item in zip(names, found, strict=True)
         if item is not None
     }
+
+
+def readable_config(path: str, data: bytes) -> dict[str, str] | None:
+    """What a config node holds. One that cannot be read is named in a warning, and does not stop the others: the next
+    change of it writes it anew."""
+    try:
+        return decode_config(path, data)
+    except StoreError as error:
+        logger.warning("A stored config is ignored: %s", error)
+        return None
 
 
 def _partition(

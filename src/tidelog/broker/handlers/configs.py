@@ -17,15 +17,15 @@ from tidelog.broker.controller.config_changes import (
     Change,
     Operation,
     Resource,
-    apply_changes,
     broker_layers,
     check_form,
     check_group_values,
     check_values,
     plan_broker_config,
+    plan_entity_config,
     plan_topic_config,
 )
-from tidelog.broker.controller.loading import load_configs
+from tidelog.broker.controller.loading import load_configs, readable_config
 from tidelog.broker.controller.names import check_topic_name
 from tidelog.broker.handlers.config_entries import (
     Entry,
@@ -38,7 +38,7 @@ from tidelog.broker.handlers.config_entries import (
 )
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.store import paths
-from tidelog.broker.store.znodes import decode_config
+from tidelog.broker.topic_configs import usable_overrides
 from tidelog.common.config import ConfigDef, Key
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import (
@@ -126,11 +126,14 @@ async def _entries(ctx: RequestContext, kind: int, name: str, names: Collection[
     if kind == Resource.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-        return _group_entries(broker, await _stored(broker, f"{paths.GROUP_CONFIGS}/{paths.sanitize(name)}"), names)
+        stored = await _stored(broker, f"{paths.GROUP_CONFIGS}/{paths.sanitize(name)}")
+        return _group_entries(broker, usable_overrides(stored, keys=GROUP_KEYS), names)
     if kind == Resource.CLIENT_METRICS:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
-        stored = await _stored(broker, f"{paths.CLIENT_METRICS_CONFIGS}/{paths.sanitize(name)}")
+        stored = usable_overrides(
+            await _stored(broker, f"{paths.CLIENT_METRICS_CONFIGS}/{paths.sanitize(name)}"), keys=CLIENT_METRICS_KEYS
+        )
         wanted = [key for key in CLIENT_METRICS_KEYS if not names or key.name in names]
         return [_metrics_entry(key, stored.get(key.name)) for key in wanted]
     raise AssertionError(f"a resource of type {kind} was let through")
@@ -302,9 +305,7 @@ async def _alter_stored(
     check: Callable[[Mapping[str, str]], None],
 ) -> None:
     def decide(stored: dict[str, str]) -> dict[str, str]:
-        values = apply_changes({} if replace else stored, changes, keys)
-        check(values)
-        return values
+        return plan_entity_config(stored, changes, replace=replace, keys=keys, check=check)
 
     await broker.controller.entity_configs.change(
         f"{root}/{paths.sanitize(name)}",
@@ -316,7 +317,7 @@ async def _alter_stored(
 
 async def _stored(broker: Broker, path: str) -> dict[str, str]:
     found = (await broker.store.get_many([path]))[0]
-    return {} if found is None else decode_config(path, found[0])
+    return {} if found is None else readable_config(path, found[0]) or {}
 
 
 def _check_node(broker: Broker, name: str, also: str = "") -> None:

@@ -9,6 +9,7 @@ An entity is a set of (type, name) pairs; a null name is the default of its type
 from __future__ import annotations
 
 import ipaddress
+import logging
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -26,6 +27,8 @@ from tidelog.protocol.messages import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
 )
+
+logger = logging.getLogger(__name__)
 
 USER, CLIENT, IP = "user", "client-id", "ip"
 EXACT, DEFAULT, ANY = 0, 1, 2
@@ -51,10 +54,13 @@ async def load_quotas(store: Store) -> list[Quota]:
     quotas: list[Quota] = []
     for root, kind in ((paths.CLIENT_CONFIGS, CLIENT), (paths.IP_CONFIGS, IP), (paths.USER_CONFIGS, USER)):
         for part, values in (await load_configs(store, root)).items():
-            quotas.append(Quota({kind: _name(part)}, _numbers(values)))
-            if kind == USER and await store.exists(f"{root}/{part}/clients") is not None:
-                for client, both in (await load_configs(store, f"{root}/{part}/clients")).items():
-                    quotas.append(Quota({USER: _name(part), CLIENT: _name(client)}, _numbers(both)))
+            quotas.append(Quota({kind: _name(part)}, _numbers(f"{root}/{part}", values)))
+            clients = f"{root}/{part}/clients"
+            if kind == USER and await store.exists(clients) is not None:
+                for client, both in (await load_configs(store, clients)).items():
+                    quotas.append(
+                        Quota({USER: _name(part), CLIENT: _name(client)}, _numbers(f"{clients}/{client}", both))
+                    )
     return [quota for quota in quotas if quota.values]
 
 
@@ -203,5 +209,12 @@ def _name(part: str) -> str | None:
     return None if part == paths.DEFAULT_ENTITY else paths.unsanitize(part)
 
 
-def _numbers(values: Mapping[str, str]) -> dict[str, float]:
-    return {key: float(value) for key, value in values.items() if key not in _SCRAM}
+def _numbers(path: str, values: Mapping[str, str]) -> dict[str, float]:
+    numbers = {}
+    for key, value in values.items():
+        if key not in _SCRAM:
+            try:
+                numbers[key] = float(value)
+            except ValueError:
+                logger.warning("A stored quota at %s is ignored: %s=%s", path, key, value)
+    return numbers

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -24,6 +25,7 @@ from tidelog.protocol.messages import (
     DescribeUserScramCredentialsResponse,
 )
 
+_ITERATIONS = re.compile(r"(?:^|,)iterations=(\d{1,9})(?:,|$)", re.ASCII)
 MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384
 Described = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 Altered = AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
@@ -62,12 +64,12 @@ async def describe(
 
 
 def _infos(values: dict[str, str]) -> list[DescribeUserScramCredentialsResponse.CredentialInfo]:
+    """A credential that cannot be read is none."""
+    found = {code: _ITERATIONS.search(values.get(mechanism.name, "")) for code, mechanism in MECHANISMS.items()}
     return [
-        DescribeUserScramCredentialsResponse.CredentialInfo(
-            mechanism=code, iterations=int(dict(part.split("=", 1) for part in text.split(","))["iterations"])
-        )
-        for code, mechanism in MECHANISMS.items()
-        if (text := values.get(mechanism.name)) is not None
+        DescribeUserScramCredentialsResponse.CredentialInfo(mechanism=code, iterations=int(match[1]))
+        for code, match in found.items()
+        if match is not None
     ]
 
 

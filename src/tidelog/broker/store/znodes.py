@@ -160,7 +160,10 @@ def decode_producer_id_block(path: str, data: bytes) -> ProducerIdBlock | None:
     if not data:
         return None
     value = _decode(path, data)
-    first, last = int(value["block_start"]), int(value["block_end"])
+    try:
+        first, last = int(value["block_start"]), int(value["block_end"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(path, f"is no block of producer ids: {error!r}") from error
     return ProducerIdBlock(first, last - first + 1)
 
 
