@@ -76,6 +76,20 @@ TOOLS = [
         "unit/cli/test_line_producer.py",
     ),
     Mutant(
+        "topic-that-nobody-makes-waited-for",
+        "cli/line_producer.py",
+        "        await ensure_writable(self._cluster, self._topic)\n",
+        "        await self._cluster.retry(lambda: self._cluster.leader(TopicPartition(self._topic, 0)))\n",
+        "unit/cli/test_produce_process.py",
+    ),
+    Mutant(
+        "only-serve-names-unknown-keys",
+        "broker/server.py",
+        "        self.config.warn_of_what_has_no_effect()\n",
+        "",
+        "unit/testing/test_broker.py",
+    ),
+    Mutant(
         "json-fields-ignored",
         "cli/record_text.py",
         "value.keys() - {*FIELDS, *CONSUMED}",

@@ -116,6 +116,7 @@ class Broker:
 
         self._refuse_other_loops()
         self._refuse_what_is_not_enforced()
+        self.config.warn_of_what_has_no_effect()
         dirs = [Path(name) for name in self.config.log_dirs]
         self.log_manager = LogManager(
             dirs,
@@ -319,6 +320,9 @@ class Broker:
                 "authorizer.class.name is set, but this version enforces no ACLs: start with "
                 "--set authorizer.class.name= to serve everything to everybody"
             )
+        roles = self.config[keys.PROCESS_ROLES]
+        if roles and "broker" not in roles:
+            raise UsageError("process.roles=controller: a Tidelog node is a broker; add the broker role")
 
     async def _open_store(self, directory: Path) -> None:
         store = self._shared_store

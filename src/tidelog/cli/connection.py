@@ -109,3 +109,9 @@ def parse_pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
             raise UsageError(f"{option} {text}: expected key=value")
         pairs[name] = value
     return pairs
+
+
+def no_partition(topic: str, count: int, wanted: int) -> UsageError:
+    """That the topic has other partitions than the wanted one."""
+    present = "only partition 0" if count == 1 else f"partitions 0 to {count - 1}"
+    return UsageError(f"{topic} has {present}, not {wanted}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidelog.cli.connection import client_settings, connection_options, run
+from tidelog.cli.connection import client_settings, connection_options, no_partition, run
 from tidelog.cli.output import Output, json_bytes, json_option
 from tidelog.cli.times import parse_moment
 from tidelog.common.errors import UsageError
@@ -45,7 +45,7 @@ class Shown(NamedTuple):
     help="beginning, end, an offset, -N (the last N of each partition), or a time (2026-01-31, …T12:00:00, ms).",
 )
 @click.option("-p", "--partition", "partitions", type=int, multiple=True, help="Only this one; may be repeated.")
-@click.option("-n", "--max-messages", type=int, help="Stop after so many.")
+@click.option("-n", "--max-messages", type=click.IntRange(min=0), help="Stop after so many.")
 @click.option("-e", "--exit", "at_end", is_flag=True, help="Stop at the end that each partition has now.")
 @click.option("-k", "--keys", is_flag=True, help="Print keys before values.")
 @click.option("--headers", is_flag=True, help="Print headers first, as name:value,name:value.")
@@ -183,7 +183,7 @@ async def _ranges(
         raise UsageError(no_such_topic(topic, found))
     missing = [index for index in wanted if index not in info.partitions]
     if missing:
-        raise UsageError(f"{topic} has partitions 0 to {len(info.partitions) - 1}, not {missing[0]}")
+        raise no_partition(topic, len(info.partitions), missing[0])
     tps = [TopicPartition(topic, index) for index in (wanted or sorted(info.partitions))]
     isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
     ends = await list_offsets(cluster, dict.fromkeys(tps, LATEST_TIMESTAMP), isolation=isolation)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from tidelog.cli.connection import no_partition
 from tidelog.cli.record_text import NewRecord
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.producer.lane import Batch, Lane
-from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.client.topics import ensure_writable
+from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
-from tidelog.protocol.messages import InitProducerIdRequest, MetadataRequest, ProduceRequest
+from tidelog.protocol.messages import InitProducerIdRequest, ProduceRequest
 from tidelog.records.attributes import Codec
 from tidelog.records.builder import BatchBuilder
 
@@ -61,7 +63,9 @@ class LineProducer:
         return WINDOW if self.idempotent else 1
 
     async def start(self) -> None:
-        await self._cluster.retry(self._find_topic)
+        await ensure_writable(self._cluster, self._topic)
+        self._partitions = len(self._cluster.metadata.partitions(self._topic))
+        self._sticky = self._cluster.rng.randrange(self._partitions)
         if self._acks == -1:
             try:
                 await self._cluster.retry(self._take_producer_id)
@@ -74,20 +78,6 @@ class LineProducer:
         if response.error_code:
             raise KafkaError(response.error_code)
         self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
-
-    async def _find_topic(self) -> None:
-        """Ask for the topic, letting the cluster create it if it does so."""
-        node = await self._cluster.any_node()
-        request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=self._topic)])
-        response = await node.send(request)
-        topic = response.topics[0]
-        if topic.error_code:
-            code = ErrorCode(topic.error_code)
-            # Apache Kafka creates it now and answers "unknown" once.
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE if code.retriable else code, f"{self._topic}: {code.text}")
-        self._cluster.metadata.update(response, self._cluster.clock.time_ms())
-        self._partitions = len(topic.partitions)
-        self._sticky = self._cluster.rng.randrange(self._partitions)
 
     async def add(self, record: NewRecord) -> None:
         partition = self._place(record)
@@ -110,8 +100,7 @@ class LineProducer:
     def _place(self, record: NewRecord) -> int:
         if record.partition is not None:
             if not 0 <= record.partition < self._partitions:
-                text = f"{self._topic} has partitions 0 to {self._partitions - 1}, not {record.partition}"
-                raise UsageError(text)
+                raise no_partition(self._topic, self._partitions, record.partition)
             return record.partition
         return self._sticky if record.key is None else partition_for_key(record.key, self._partitions)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -95,7 +95,7 @@ def dump(
         batches: Iterator[Placed] = _of_file(path)
     else:
         ranges = {"start_offset": offset, "end_offset": end, "start_time": from_time, "end_time": to_time}
-        batches = _of_partitions(partitions_of([path], topic), ranges)
+        batches = _of_partitions(list(partitions_of([path], topic)), ranges)
         if not is_partition(path) and limit is None and not topic and not as_json:
             output.remark("This is a whole log directory; --topic, --limit or a partition's path shows less.")
     if records:
@@ -117,7 +117,7 @@ def _of_file(path: Path) -> Iterator[Placed]:
         yield Placed(topic, partition, parsed[0], position, batch)
 
 
-def _of_partitions(partitions: Iterator[PartitionReader], ranges: dict[str, int | None]) -> Iterator[Placed]:
+def _of_partitions(partitions: Iterable[PartitionReader], ranges: dict[str, int | None]) -> Iterator[Placed]:
     for partition in partitions:
         for segment, position, batch in partition.placed_batches(**ranges):
             yield Placed(partition.topic, str(partition.topic_partition), segment.base_offset, position, batch)

@@ -49,7 +49,7 @@ def produce(
     """Write the lines of standard input to TOPIC, one record each.
 
     With --json, each line is an object: {"key": …, "value": …, "headers": {…}, "partition": …, "timestamp": …}. Only
-    the value must be there, and null is one.
+    the value must be there, and null is one. A copy of another topic, as below, needs as many partitions as that has.
 
     \b
     Examples:
@@ -79,7 +79,8 @@ def produce(
                 await producer.add(_placed(record, partition))
         except UsageError as error:
             await producer.finish()
-            raise UsageError(f"{error}. {counted(producer.written, 'record')} before it written.") from error
+            stop = "" if str(error).endswith("?") else "."
+            raise UsageError(f"{error}{stop} {counted(producer.written, 'record')} before it written.") from error
         finally:
             written = producer.written
         await producer.finish()

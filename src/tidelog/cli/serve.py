@@ -79,7 +79,6 @@ def serve(arguments: Arguments) -> int:
 
     config = build_config(arguments)
     configure(config[keys.TIDELOG_LOG_LEVEL], config[keys.TIDELOG_LOG_FORMAT])
-    _warn(config)
     import uvloop
 
     failure: BaseException | None = uvloop.run(_run(config))
@@ -125,30 +124,6 @@ def _listen(raw: dict[str, str], arguments: Arguments) -> None:
     raw["listeners"] = f"PLAINTEXT://{host}:{port}"
     for name in ("advertised.listeners", "inter.broker.listener.name", "listener.security.protocol.map"):
         raw.pop(name, None)
-
-
-def _warn(config: BrokerConfig) -> None:
-    import logging
-
-    from tidelog.broker import config as keys
-
-    logger = logging.getLogger(__name__)
-    if config.unknown:
-        logger.warning("Unknown configuration keys, ignored: %s", ", ".join(map(_with_suggestion, config.unknown)))
-    if config[keys.ZOOKEEPER_CONNECT]:
-        logger.warning("zookeeper.connect is set, but this broker serves alone, on its embedded store")
-    roles = config[keys.PROCESS_ROLES]
-    if roles and "broker" not in roles:
-        raise UsageError("process.roles=controller: a Tidelog node is a broker; add the broker role")
-
-
-def _with_suggestion(name: str) -> str:
-    from difflib import get_close_matches
-
-    from tidelog.broker.config.definition import BROKER_KEYS
-
-    close = get_close_matches(name, BROKER_KEYS.keys, 1, 0.8)
-    return f"{name} (did you mean {close[0]}?)" if close else name
 
 
 async def _run(config: BrokerConfig) -> BaseException | None:

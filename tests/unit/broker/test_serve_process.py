@@ -120,6 +120,14 @@ def test_a_port_that_is_taken(serve, option):
     assert "Traceback" not in err
 
 
+def test_an_address_of_another_machine(serve):
+    process, line = serve("--listen", "203.0.113.1:9092")
+    _, err = process.communicate(timeout=120)
+    assert (line, process.returncode) == ("", 1)
+    assert "Cannot listen on PLAINTEXT://203.0.113.1:9092" in err
+    assert "Set listeners (--listen) to an address of this machine" in err
+
+
 def test_metrics_and_health(serve):
     port = free_port()
     process, _ = serve("--listen", "127.0.0.1:0", "--http", f"127.0.0.1:{port}")

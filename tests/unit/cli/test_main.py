@@ -48,12 +48,3 @@ def test_a_typo_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("tidelog")
-
-
-def test_serve_suggests_what_was_meant(caplog):
-    from tidelog.cli.serve import Arguments, _warn, build_config
-
-    arguments = Arguments()
-    arguments.settings = ["log.retention.hour=2", "entirely.different=1"]
-    _warn(build_config(arguments))
-    assert "ignored: log.retention.hour (did you mean log.retention.hours?), entirely.different" in caplog.text

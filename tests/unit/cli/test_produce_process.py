@@ -88,3 +88,13 @@ def test_whom_it_waits_for_is_said_and_can_be_given_up():
         assert process.stderr.readline() == f"Waiting for a broker at {address}; Ctrl-C gives up.\n".encode()
         process.send_signal(2)
         assert process.wait(60) == 130
+
+
+def test_a_topic_that_nobody_makes_is_told_at_once():
+    with (
+        Broker(config={"auto.create.topics.enable": "false"}) as broker,
+        producing(broker.address, subprocess.PIPE) as process,
+    ):
+        _, err = process.communicate(b"x\n", timeout=50)  # less than a client's patience for what comes later
+        assert process.returncode == 2
+        assert err == b"error: There is no topic t, and the cluster does not create it by itself\n"

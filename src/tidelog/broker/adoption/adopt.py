@@ -87,7 +87,8 @@ async def reserve_producer_ids(broker: Broker, metadata: KafkaMetadata | None) -
 def _report(plan: AdoptionPlan, metadata: KafkaMetadata | None) -> None:
     if plan.adopted:
         origin = "its metadata log" if metadata is not None else "the directories alone"
-        logger.info("Adopted %d topics of an Apache Kafka, from %s: %s", len(plan.adopted), origin, few(plan.adopted))
+        count = "1 topic" if len(plan.adopted) == 1 else f"{len(plan.adopted)} topics"
+        logger.info("Adopted %s of an Apache Kafka, from %s: %s", count, origin, few(plan.adopted))
     if plan.changes:
         logger.warning("Apache Kafka has served these directories in between: %s", "; ".join(plan.changes))
     if metadata is not None and metadata.acls > 0:

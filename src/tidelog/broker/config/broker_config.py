@@ -39,6 +39,13 @@ def listener_key(name: str) -> Key[Any] | None:
     return next((key for key in LISTENER_KEYS if name.endswith(f".{key.name}")), None)
 
 
+def _with_suggestion(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, BROKER_KEYS.keys, 1, 0.8)
+    return f"{name} (did you mean {close[0]}?)" if close else name
+
+
 ChangeCallback = Callable[[frozenset[str]], None]
 
 
@@ -66,6 +73,13 @@ class BrokerConfig:
     def explicit_values(self) -> dict[str, Any]:
         """What is set, parsed, by name."""
         return {name: self._effective[BROKER_KEYS.keys[name]] for name in self._effective.explicit}
+
+    def warn_of_what_has_no_effect(self) -> None:
+        """One line of the keys that nobody knows, with those that were probably meant; one of ZooKeeper."""
+        if self.unknown:
+            logger.warning("Unknown configuration keys, ignored: %s", ", ".join(map(_with_suggestion, self.unknown)))
+        if self[keys.ZOOKEEPER_CONNECT]:
+            logger.warning("zookeeper.connect is set, but this broker serves alone, on its embedded store")
 
     # -- dynamic -----------------------------------------------------------------------------------------------------
 

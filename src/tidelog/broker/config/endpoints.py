@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from errno import EADDRINUSE
 
 from tidelog.common.config import ConfigError
 from tidelog.common.errors import TidelogError
@@ -29,10 +30,11 @@ class Endpoint(NamedTuple):
 
 def cannot_listen(address: object, error: OSError, key: str) -> TidelogError:
     """The system's refusal of an address that `key` asks for, with what to do about it."""
-    return TidelogError(
-        f"Cannot listen on {address}: {error.strerror}. Stop who listens there, or set {key} to another address; "
-        "port 0 picks a free one."
-    )
+    if error.errno == EADDRINUSE:
+        hint = f"Stop who listens there, or set {key} to another address; port 0 picks a free one."
+    else:
+        hint = f"Set {key} to an address of this machine, and to a port that you may use."
+    return TidelogError(f"Cannot listen on {address}: {error.strerror}. {hint}")
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:
@@ -64,7 +66,9 @@ def parse_listeners(key: str, texts: Iterable[str], protocols: Mapping[str, str]
     for text in texts:
         match = _LISTENER.fullmatch(text.strip())
         if match is None or int(match["port"]) > 65535:
-            raise ConfigError(key, text, "Expected NAME://host:port, such as PLAINTEXT://127.0.0.1:9092")
+            raise ConfigError(
+                key, text, "Expected NAME://host:port, such as PLAINTEXT://127.0.0.1:9092; ports end at 65535"
+            )
         name = match["name"].upper()
         protocol = protocols.get(name)
         if protocol is None:
