@@ -8,14 +8,14 @@ CONTROL = [
     Mutant(
         "a-change-is-the-connections",
         "broker/controller/changes.py",
-        "return await asyncio.shield(task)",
+        "return await outcome_of(task)",
         "return await task",
         "faults/broker/test_hang_ups.py",
     ),
     Mutant(
         "a-sync-is-the-connections",
         "broker/replication/replica_manager.py",
-        "        await asyncio.shield(task)",
+        "        await outcome_of(task)",
         "        await task",
         "faults/broker/test_hang_ups.py",
     ),
@@ -39,6 +39,13 @@ CONTROL = [
         "if not self.is_cordoned(directory)]",
         "if directory]",
         "unit/broker/test_dynamic_keys.py",
+    ),
+    Mutant(
+        "nobody-hears-of-a-refusal",
+        "broker/detached.py",
+        "if not task.done():",
+        "if False:",
+        "faults/broker/test_hang_ups.py",
     ),
     Mutant(
         "changes-at-the-same-time",

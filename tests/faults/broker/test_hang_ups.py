@@ -8,6 +8,8 @@ the same.
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator
@@ -606,6 +608,33 @@ async def test_done_or_not_begun(tmp_path, case, in_store):
             for outcome in outcomes:
                 assert picture(broker, outcome.name) == outcome.picture
                 assert await case.look(broker, outcome.name) == outcome.seen
+
+
+REFUSED = {
+    "create topics": (new_topic("no/name"), 7),
+    "create partitions": (grown("unknown"), 3),
+    "delete topics": (deleted("unknown"), 6),
+    "alter configs": (incremental(TOPIC, "unknown", "segment.ms"), 1),
+    "alter configs of a group": (incremental(GROUP, "g", "no.such.key"), 1),
+}
+
+
+@pytest.mark.parametrize(("request_", "version"), REFUSED.values(), ids=REFUSED)
+@async_test
+async def test_what_is_refused_after_its_client_left_is_no_failure(tmp_path, caplog, request_, version):
+    async with Broker(values(tmp_path)) as broker:
+        others = asyncio.Event()
+        before = asyncio.create_task(broker.changes.run("what comes before", others.wait))
+        await until(lambda: len(broker.changes) == 1)
+        leave = Leave(0)
+        asked = asyncio.create_task(ask(broker, request_, version, leave))
+        try:
+            await until(lambda: leave.left and not len(broker.network.dispatcher))
+        finally:
+            others.set()
+        await asyncio.gather(before, asked)
+        gc.collect()
+        assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def _with_fresh_brokers(tmp_path: Path, case: Case, in_store: bool) -> None:

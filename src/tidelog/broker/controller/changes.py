@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from tidelog.broker.detached import outcome_of
 from tidelog.common.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class Changes:
         task = asyncio.get_running_loop().create_task(self._one(change), name=f"change: {name}")
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
-        return await asyncio.shield(task)
+        return await outcome_of(task)
 
     async def _one(self, change: Callable[[], Awaitable[T]]) -> T:
         async with self._lock:

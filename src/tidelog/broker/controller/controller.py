@@ -29,6 +29,7 @@ from tidelog.broker.controller.loading import load_topics
 from tidelog.broker.controller.names import METADATA_LOG_TOPIC
 from tidelog.broker.controller.producer_ids import allocate_block
 from tidelog.broker.controller.topic_plans import Deletion, NewTopic, TopicPlan
+from tidelog.broker.detached import outcome_of
 from tidelog.broker.metadata_cache import MetadataCache
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import Create, Delete, Operation, SetData, Stat, Store, ensure_path
@@ -217,10 +218,10 @@ class Controller:
             return
         task = self._creating.get(name)
         if task is None:
-            task = asyncio.ensure_future(self._ensure(name))
+            task = asyncio.get_running_loop().create_task(self._ensure(name), name=f"creation of {name}")
             self._creating[name] = task
             task.add_done_callback(lambda done: self._creating.pop(name, None))
-        await asyncio.shield(task)
+        await outcome_of(task)
 
     async def _ensure(self, name: str) -> None:
         wanted = internal_topic(name, self._config, len(self._metadata.brokers)) or NewTopic(name)

@@ -23,6 +23,7 @@ from tidelog.broker.coordinator.transaction.machine import TransactionMachine
 from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerWriter
 from tidelog.broker.coordinator.transaction.peers import Peers
 from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
+from tidelog.broker.detached import unheard
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 from tidelog.protocol.api import ApiKey
 
@@ -190,3 +191,4 @@ class Coordinators:
         task = self._loop.create_task(coroutine)
         self._sweeps.add(task)
         task.add_done_callback(self._sweeps.discard)
+        task.add_done_callback(unheard)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from tidelog.broker.detached import outcome_of
 from tidelog.common.errors import StorageError
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ class Flusher:
             task = self._manager.flush_task(log, up_to)
             if task is None:
                 return
-            running = self._running[log] = asyncio.get_running_loop().create_task(self._run(task))
-        await asyncio.shield(running)
+            running = self._running[log] = asyncio.get_running_loop().create_task(
+                self._run(task), name=f"sync of {log.topic_partition}"
+            )
+        await outcome_of(running)
 
     async def _run(self, task: FlushTask) -> None:
         try:

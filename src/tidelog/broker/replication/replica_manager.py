@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
 from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.detached import outcome_of
 from tidelog.broker.purgatory.timing_wheel import TimerEntry
 from tidelog.broker.replication.fetch_sessions import FetchSessionCache
 from tidelog.broker.replication.flusher import Flusher
@@ -361,10 +362,10 @@ class ReplicaManager:
         if not info.flush_required:
             self.on_moved(partition)
             return
-        task = asyncio.get_running_loop().create_task(self._synced(partition, info))
+        task = asyncio.get_running_loop().create_task(self._synced(partition, info), name=f"sync of {partition.tp}")
         self._syncing.add(task)
         task.add_done_callback(self._syncing.discard)
-        await asyncio.shield(task)
+        await outcome_of(task)
 
     async def _synced(self, partition: Partition, info: AppendInfo) -> None:
         await self.flusher.durable(partition.log, info.last_offset + 1)

@@ -197,13 +197,13 @@ class TransactionCoordinator(Service):
     async def abort_timed_out(self) -> None:
         for shard in self.runtime.active_shards():
             for transaction in shard.machine.timed_out():
-                spare = await self._spare_id(shard, transaction.transactional_id)
-
-                def abort(machine: Any, transaction: Any = transaction, spare: int | None = spare) -> Result:
-                    result: Result = machine.abort(transaction, spare) or Result(response=None)
-                    return result
-
                 try:
+                    spare = await self._spare_id(shard, transaction.transactional_id)
+
+                    def abort(machine: Any, transaction: Any = transaction, spare: int | None = spare) -> Result:
+                        result: Result = machine.abort(transaction, spare) or Result(response=None)
+                        return result
+
                     await self.write_to(shard, abort)
                 except KafkaError as error:
                     logger.info("%s: not aborted: %s", transaction.transactional_id, error.code.name)
