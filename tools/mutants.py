@@ -176,8 +176,8 @@ MUTANTS = [
     Mutant(
         "spark-decision-not-checked",
         "spark/commit_protocol.py",
-        "or left < needed:",
-        "or left < 0:",
+        "if end - now < needed:",
+        "if end - now < 0:",
         SPARK,
     ),
     Mutant(
@@ -186,14 +186,19 @@ MUTANTS = [
         """        decision = await self._log.open()
         self._step("opened")
         if decision is None or decision.batch < self._batch:
+            if decision is not None and self._may_skip:
+                await _carry_out_late(self._cluster, decision, self._step)
             decision = Decision(self._query, self._batch, transactions)
             if transactions:
                 await self._check_alive(transactions)
 """,
-        """        await self._check_alive(transactions)
+        """        await self._log.open()
+        await self._check_alive(transactions)
         decision = await self._log.open()
         self._step("opened")
         if decision is None or decision.batch < self._batch:
+            if decision is not None and self._may_skip:
+                await _carry_out_late(self._cluster, decision, self._step)
             decision = Decision(self._query, self._batch, transactions)
             if transactions:
 """,
@@ -232,6 +237,49 @@ MUTANTS = [
         "spark/decisions.py",
         "min(partitions, PARTITIONS)",
         "partitions",
+        SPARK,
+    ),
+    Mutant(
+        "spark-superseded-driver-aborts",
+        "spark/strays.py",
+        "if not await log.condemn(strays):",
+        "if not strays:",
+        SPARK,
+    ),
+    Mutant(
+        "spark-condemned-is-decided",
+        "spark/commit_protocol.py",
+        "if any(one.transactional_id not in claimed for one in transactions):",
+        "if False:",
+        SPARK,
+    ),
+    Mutant(
+        "spark-check-takes-no-time",
+        "spark/commit_protocol.py",
+        "            ends.append((end, found.timeout_ms))",
+        """            if end - self._cluster.clock.time_ms() < reserve_ms(found.timeout_ms):
+                ends.append((0, found.timeout_ms))""",
+        SPARK,
+    ),
+    Mutant(
+        "spark-decision-of-a-narrower-topic-unseen",
+        "spark/decisions.py",
+        "if standing.decided is None and places != everywhere:",
+        "if False:",
+        SPARK,
+    ),
+    Mutant(
+        "spark-claims-live-as-the-readers-do",
+        "spark/strays.py",
+        "_LIVES * claim.life_ms",
+        '_LIVES * int(cluster.config["transaction.timeout.ms"])',
+        SPARK,
+    ),
+    Mutant(
+        "spark-named-write-looks-not-back",
+        "spark/commit_protocol.py",
+        "if decision is not None and self._may_skip:",
+        "if False:",
         SPARK,
     ),
     Mutant(

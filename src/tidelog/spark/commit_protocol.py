@@ -3,14 +3,15 @@
     task     claims a transaction of its own, opens it, writes, leaves it open, and tells the driver its coordinates
     driver   1. takes over the query's decision log           (an older driver can no longer decide)
              2. reads it: was this batch decided before?      (then those transactions count, and ours are aborted)
-             3. checks that all transactions are still open, and will be for a while
+             3. checks that all transactions are still claimed and open, and will be for a while
              4. writes the decision, or gives up              (from here on the batch is written)
              5. commits each transaction
-             6. aborts whatever else of this query was claimed (failed, speculative and forgotten attempts)
+             6. condemns and aborts whatever else of this query was claimed (failed, speculative, forgotten attempts)
 
-Invariant: a durable decision never names a transaction that may have timed out when it was made. 3 comes when all that
-can take long is over, and asks for three times what 4 may take; 4 ends by then, for its own transaction lives no
-longer. (The clocks of driver and brokers are taken to agree to within a few seconds.)
+Invariants: a transaction is decided or condemned, never both (an older driver can do neither any more). A durable
+decision never names a transaction that may have timed out when it was made. 3 comes when all that can take long is
+over, and asks for more than 4 may take; 4 ends by then, for its own transaction lives no longer. (The clocks of driver
+and brokers are taken to agree to within a few seconds.)
 
 A crash before 4 leaves open transactions, which the replay of the batch aborts (its own have other ids) or the
 coordinator when they time out. A crash after 4 leaves a decision, which the replay carries out; 5 may be repeated.
@@ -36,12 +37,11 @@ from tidelog.client.transactions import (
 )
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.spark.decisions import (
-    DECISIONS_IN_RESERVE,
     Decision,
     DecisionLog,
     Standing,
     all_standings,
-    decision_limit_ms,
+    reserve_ms,
 )
 from tidelog.spark.strays import abort_strays, gather, is_forgotten
 from tidelog.spark.transaction_names import JOB
@@ -70,8 +70,11 @@ class TransactionLostError(KafkaError):
 class CommitProtocol:
     """The driver's side, for one batch of one query."""
 
-    def __init__(self, driver: Driver, topic: str, query: str, batch: int, step: Step) -> None:
-        self._driver, self._cluster = driver, driver.cluster
+    def __init__(
+        self, driver: Driver, topic: str, query: str, batch: int, step: Step, *, may_skip: bool = False
+    ) -> None:
+        """`may_skip`: nobody sees to it that the batch before this one has succeeded, as Spark does for its queries."""
+        self._driver, self._cluster, self._may_skip = driver, driver.cluster, may_skip
         self._query, self._batch, self._step = query, batch, step
         self._log = DecisionLog(driver.cluster, topic, query)
 
@@ -90,6 +93,8 @@ class CommitProtocol:
         decision = await self._log.open()
         self._step("opened")
         if decision is None or decision.batch < self._batch:
+            if decision is not None and self._may_skip:
+                await _carry_out_late(self._cluster, decision, self._step)
             decision = Decision(self._query, self._batch, transactions)
             if transactions:
                 await self._check_alive(transactions)
@@ -112,21 +117,33 @@ class CommitProtocol:
     async def _check_alive(self, transactions: tuple[OpenTransaction, ...]) -> None:
         """Before anything is decided, a transaction that is lost or nearly so only means that the batch is retried."""
 
+        claimed = {claim.transactional_id for claim in self._log.claims if not claim.condemned}
+        if any(one.transactional_id not in claimed for one in transactions):
+            raise TransactionLostError(
+                ErrorCode.TRANSACTION_ABORTABLE,
+                f"another driver of query {self._query} aborts the transactions of batch {self._batch}: nothing of it "
+                "was written. See that the query runs once, and restart it",
+            )
+        ends: list[tuple[int, int]] = []
+
         async def check(transaction: OpenTransaction) -> None:
             found = await describe_transaction(self._cluster, transaction.transactional_id)
             mine = (found.producer_id, found.epoch) == (transaction.producer_id, transaction.epoch)
-            left = found.timeout_ms - (self._cluster.clock.time_ms() - found.start_ms)
-            needed = DECISIONS_IN_RESERVE * decision_limit_ms(found.timeout_ms)
-            if not mine or found.state != ONGOING or left < needed:
+            end = found.start_ms + found.timeout_ms if mine and found.state == ONGOING else 0
+            ends.append((end, found.timeout_ms))
+
+        await gather(check(transaction) for transaction in transactions)
+        now = self._cluster.clock.time_ms()  # looking at all of them may have taken long too
+        for end, timeout_ms in ends:
+            needed = reserve_ms(timeout_ms)
+            if end - now < needed:
                 raise TransactionLostError(
                     ErrorCode.TRANSACTION_ABORTABLE,
                     f"batch {self._batch} of query {self._query} took longer than its transactions live "
-                    f"({found.timeout_ms} ms, of which {needed} ms must be left): nothing of it was written. Restart "
+                    f"({timeout_ms} ms, of which {needed} ms must be left): nothing of it was written. Restart "
                     "the query; if it happens again, make batches smaller, or raise kafka.transaction.timeout.ms (up "
                     "to the brokers' transaction.max.timeout.ms)",
                 )
-
-        await gather(check(transaction) for transaction in transactions)
 
 
 async def carry_out(cluster: ClusterClient, decision: Decision, step: Step) -> None:
@@ -166,6 +183,14 @@ def _lost(decision: Decision, transaction: OpenTransaction, error: KafkaError) -
     )
 
 
+async def _carry_out_late(cluster: ClusterClient, decision: Decision, step: Step) -> None:
+    """What others have decided and not ended. A loss is reported here for the last time: it stops nobody else."""
+    try:
+        await carry_out(cluster, decision, step)
+    except TransactionLostError as error:
+        _log.error("a batch of the past is incomplete, or too old for the brokers to remember it: %s", error)
+
+
 async def recover_jobs(cluster: ClusterClient, topic: str, step: Step) -> None:
     """Carry out what batch jobs had decided before they died; abort what is left of those that had not."""
     for job, standing in (await all_standings(cluster, topic)).items():
@@ -174,18 +199,21 @@ async def recover_jobs(cluster: ClusterClient, topic: str, step: Step) -> None:
 
 
 async def _recover_job(cluster: ClusterClient, log: DecisionLog, standing: Standing, step: Step) -> None:
-    """Another job's loss is reported here for the last time: it must not stop those that come after it."""
-    if standing.decision is None:  # it runs, or it died before it decided: its transactions end by themselves
+    """What another version of Tidelog has decided is left to it."""
+    if standing.decided is None:  # it runs, or it died before it decided: its transactions end by themselves
         old = [claim.transactional_id for claim in standing.claims if is_forgotten(cluster, claim)]
         if old:
             await log.open()
             await log.settle(old)
         return
     try:
-        await carry_out(cluster, standing.decision, step)
-    except TransactionLostError as error:
-        _log.error("a batch job of the past is incomplete: %s", error)
+        known = standing.decision
+    except KafkaError as error:
+        _log.warning("a batch job of the past is left alone: %s", error)
+        return
+    assert known is not None
+    await _carry_out_late(cluster, known, step)
     decision = await log.open()
-    await abort_strays(cluster, log, standing.decision)
+    await abort_strays(cluster, log, known)
     if decision is not None:
         await log.forget()

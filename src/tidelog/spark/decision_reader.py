@@ -68,7 +68,8 @@ def _take_committed(piece: Fetched, entries: Entries) -> None:
     rows = batches_to_arrow(
         piece.records, columns=("key", "value"), first_offset=piece.start, last_offset=last, aborted=piece.aborted
     )
-    entries.update(zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True))
+    keys, values = rows.column(0).to_pylist(), rows.column(1).to_pylist()
+    entries.update((key or b"", value) for key, value in zip(keys, values, strict=True))
 
 
 def _take_marked(piece: Fetched, entries: Entries, pending: dict[int, Entries]) -> None:

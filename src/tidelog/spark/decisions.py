@@ -4,6 +4,7 @@ Two kinds of records lie in it, all of a query's in one partition:
 
     key = query's id             value = decision: batch B is these transactions, and they are to be committed
     key = a transactional id     value = claim: a task is about to open this transaction (gone once it has ended)
+                                         condemned: whoever had the log open was about to abort it
 
 The first decision about a batch is the only one. That holds because it is made by a transaction of its own whose
 transactional id belongs to the query: whoever wants to decide first takes that id over (which fences and aborts anybody
@@ -11,14 +12,19 @@ else who was about to decide), then reads all decisions, then writes. Claims are
 that nobody told it about (failed attempts, dead drivers): to list them at the brokers costs these more with every id of
 the last seven days.
 
-A query's partition does not depend on how many there are: it is chosen among the first 16. A topic that never had or no
-longer has 16 partitions is read whole, for records may lie where another count has put them.
+Only what is claimed and not condemned may be decided, and only what is condemned is aborted: all three are written by
+whoever has the log open, so that no driver aborts what another has decided, nor decides what another aborts.
+
+A query's partition does not depend on how many there are: it is chosen among the first 16. A topic of another count is
+read whole, and so is one that shows no decision in the query's partition: records may lie where another count has put
+them. What others have put into the topic, and nobody here understands, is theirs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Iterable
 
 from tidelog.client import config as keys
@@ -42,13 +48,17 @@ CONFIG = {
 }
 _FORMAT = 1
 _CLAIM_FORMAT = 2  # readers that know no claims take one for a decision of another version, and say so
+#: Of claims that do not tell: the brokers' default for the longest that they allow.
+_LONGEST_LIFE_MS = 900_000
 _FENCED = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 #: A decision is three requests. One that takes longer than this, or than this part of what a batch's transactions live,
 #: is given up; its own transaction lives no longer either, so that the brokers refuse an end of it that comes late.
 _LONGEST_DECISION_MS = 20_000
 _PART_OF_A_LIFE = 6
-#: What a decision, the coordinator's rounds (10 s) and the commits after it may need.
-DECISIONS_IN_RESERVE = 3
+#: What a decision and the commits after it may need, in decisions.
+_DECISIONS_IN_RESERVE = 3
+#: How often coordinators look for what has timed out: until then a late end of the decision's transaction counts.
+_COORDINATORS_ROUND_MS = 10_000
 
 
 class Decision(NamedTuple):
@@ -64,27 +74,55 @@ class Decision(NamedTuple):
 
     @classmethod
     def decode(cls, query: str, data: bytes) -> Decision:
-        parsed = json.loads(data)
-        if parsed["version"] != _FORMAT:
-            raise KafkaError(
-                ErrorCode.UNSUPPORTED_VERSION,
-                f"the decision about query {query} was made by another version of Tidelog ({parsed['version']})",
-            )
-        return cls(query, parsed["batch"], tuple(OpenTransaction(*entry) for entry in parsed["transactions"]))
+        """KafkaError UNSUPPORTED_VERSION if it is not one of ours."""
+        try:
+            parsed = json.loads(data)
+            if parsed["version"] == _FORMAT:
+                return cls(query, parsed["batch"], tuple(OpenTransaction(*entry) for entry in parsed["transactions"]))
+        except (ValueError, TypeError, LookupError):
+            parsed = None
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"the decision about query {query} was made by another version of Tidelog: {data[:60]!r}",
+        )
 
 
 class Claim(NamedTuple):
-    """A task said at `time_ms` that it would open this transaction."""
+    """A task said at `time_ms` that it would open this transaction, whose time-out is `life_ms`."""
 
     transactional_id: str
     time_ms: int
+    life_ms: int
+    condemned: bool = False
+
+    def encode(self) -> bytes:
+        fields = {"version": _CLAIM_FORMAT, "claimed": self.time_ms, "lives": self.life_ms, "condemned": self.condemned}
+        return json.dumps(fields).encode()
+
+    @classmethod
+    def decode(cls, transactional_id: str, data: bytes) -> Claim | None:
+        """None if it is not one of ours."""
+        try:
+            parsed = json.loads(data)
+            if parsed["version"] != _CLAIM_FORMAT:
+                return None
+            life = parsed.get("lives", _LONGEST_LIFE_MS)
+            return cls(transactional_id, int(parsed["claimed"]), int(life), bool(parsed.get("condemned")))
+        except (ValueError, TypeError, LookupError):
+            return None
 
 
 class Standing(NamedTuple):
-    """What the log says of one query."""
+    """What the log says of one query. `decided` is the latest decision as it was written."""
 
-    decision: Decision | None = None
+    query: str
+    decided: bytes | None = None
     claims: tuple[Claim, ...] = ()
+
+    @property
+    def decision(self) -> Decision | None:
+        """KafkaError UNSUPPORTED_VERSION if it is not one of ours."""
+        return None if self.decided is None else Decision.decode(self.query, self.decided)
 
 
 class DecisionLog:
@@ -108,8 +146,16 @@ class DecisionLog:
 
     async def read(self) -> Decision | None:
         """The newest decision; `claims` is set too."""
-        self._found = await read_entries(self._cluster, _places(self._cluster, self._topic, self._query))
-        standing = standings(self._found).get(self._query, Standing())
+        numbers = self._cluster.metadata.partitions(self._topic)
+        everywhere = [TopicPartition(self._topic, number) for number in numbers]
+        places = everywhere
+        if len(numbers) == PARTITIONS:
+            places = [TopicPartition(self._topic, home_of(self._query, PARTITIONS))]
+        self._found = await read_entries(self._cluster, places)
+        standing = standings(self._found).get(self._query, Standing(self._query))
+        if standing.decided is None and places != everywhere:
+            self._found = await read_entries(self._cluster, everywhere)
+            standing = standings(self._found).get(self._query, standing)
         self.claims = standing.claims
         return standing.decision
 
@@ -124,21 +170,28 @@ class DecisionLog:
         mine = [one.transactional_id for one in decision.transactions if one.transactional_id in claimed]
         await self._write(rows, mine)
 
+    async def condemn(self, claims: Iterable[Claim]) -> bool:
+        """Say that these are going to be aborted: nobody will decide them. False: somebody newer has the log open."""
+        rows = {one.transactional_id: one._replace(condemned=True).encode() for one in claims if not one.condemned}
+        return not rows or await self._write_unless_fenced(rows, ())
+
     async def settle(self, transactional_ids: Iterable[str]) -> None:
         """Drop the claims of transactions that have ended."""
-        await self._write_unless_fenced(transactional_ids)
+        await self._write_unless_fenced({}, transactional_ids)
 
     async def forget(self) -> None:
         """Remove the query's decision: all of its transactions have ended, and it will not come back."""
-        await self._write_unless_fenced([self._query])
+        await self._write_unless_fenced({}, [self._query])
 
-    async def _write_unless_fenced(self, removed: Iterable[str]) -> None:
+    async def _write_unless_fenced(self, rows: dict[str, bytes], removed: Iterable[str]) -> bool:
         """If somebody newer has opened the log, this is theirs to do."""
         try:
-            await self._write({}, removed)
+            await self._write(rows, removed)
         except KafkaError as error:
             if error.code not in _FENCED:
                 raise
+            return False
+        return True
 
     async def _write(self, rows: dict[str, bytes], removed: Iterable[str]) -> None:
         import pyarrow as pa
@@ -179,17 +232,15 @@ def decision_limit_ms(transaction_timeout_ms: int) -> int:
     return max(min(_LONGEST_DECISION_MS, transaction_timeout_ms // _PART_OF_A_LIFE), 1)
 
 
+def reserve_ms(transaction_timeout_ms: int) -> int:
+    """How long transactions of that time-out must have to live when they are decided."""
+    limit = decision_limit_ms(transaction_timeout_ms)
+    return max(_DECISIONS_IN_RESERVE * limit, 2 * limit + _COORDINATORS_ROUND_MS)
+
+
 def home_of(query: str, partitions: int) -> int:
     """The partition that a query's records are written to."""
     return partition_for_key(query.encode(), min(partitions, PARTITIONS))
-
-
-def _places(cluster: ClusterClient, topic: str, query: str) -> list[TopicPartition]:
-    """Where a query's records may lie."""
-    numbers = cluster.metadata.partitions(topic)
-    if len(numbers) == PARTITIONS:
-        numbers = [home_of(query, PARTITIONS)]
-    return [TopicPartition(topic, number) for number in numbers]
 
 
 async def _ensure_topic(cluster: ClusterClient, topic: str) -> None:
@@ -206,8 +257,8 @@ async def claim(cluster: ClusterClient, topic: str, transactional_id: str) -> No
     assert name is not None, "the sink names its transactions"
     await _ensure_topic(cluster, topic)
     home = home_of(name.query, len(cluster.metadata.partitions(topic)))
-    value = json.dumps({"version": _CLAIM_FORMAT, "claimed": cluster.clock.time_ms()}).encode()
-    producer = ArrowProducer(cluster, idempotent=False)  # a claim that is written twice is one claim
+    value = Claim(transactional_id, cluster.clock.time_ms(), cluster.config[keys.TRANSACTION_TIMEOUT_MS]).encode()
+    producer = ArrowProducer(cluster, idempotent=False, acks=-1)  # a claim that is written twice is one claim
     await producer.init()
     try:
         await producer.send(
@@ -232,20 +283,26 @@ async def all_standings(cluster: ClusterClient, topic: str) -> dict[str, Standin
 
 def standings(found: dict[TopicPartition, Entries]) -> dict[str, Standing]:
     """By query. Where several partitions hold a decision (the topic has grown), that of the latest batch counts."""
-    decisions: dict[str, Decision] = {}
+    decided: dict[str, bytes] = {}
     claims: dict[str, dict[str, Claim]] = {}
     for entries in found.values():
         for key, value in entries.items():
-            if value is None:
+            text = key.decode(errors="replace")
+            name = TransactionName.parse(text)
+            if value is None or text.encode() != key:
                 continue
-            name = TransactionName.parse(key.decode())
-            if name is not None:
-                one = Claim(key.decode(), json.loads(value).get("claimed", 0))
-                claims.setdefault(name.query, {})[one.transactional_id] = one
-                continue
-            decision = Decision.decode(key.decode(), value)
-            known = decisions.get(decision.query)
-            if known is None or known.batch < decision.batch:
-                decisions[decision.query] = decision
-    queries = decisions.keys() | claims.keys()
-    return {query: Standing(decisions.get(query), tuple(claims.get(query, {}).values())) for query in queries}
+            if name is None:
+                decided[text] = max(decided.get(text, value), value, key=_batch_of)
+            elif (one := Claim.decode(text, value)) is not None:
+                known = claims.setdefault(name.query, {}).setdefault(text, one)
+                claims[name.query][text] = max(known, one, key=lambda claim: claim.condemned)
+    queries = decided.keys() | claims.keys()
+    return {query: Standing(query, decided.get(query), tuple(claims.get(query, {}).values())) for query in queries}
+
+
+def _batch_of(decided: bytes) -> float:
+    """What cannot be read may be anything: it counts as the latest."""
+    try:
+        return Decision.decode("", decided).batch
+    except KafkaError:
+        return math.inf

@@ -1,7 +1,9 @@
 """Transactions that tasks have opened and no decision names: they are aborted, so that they hold back no reader.
 
 The log's claims name them. A claim is dropped once its transaction has ended for good; one whose transaction the
-coordinator does not know (yet) stays: its task may be slow.
+coordinator does not know (yet) stays: its task may be slow. Before anything is aborted its claim is condemned, by a
+transaction that only the log's newest owner can make: a driver that was superseded in the meantime, and whose claims
+may be decided by now, stops there.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable
 
-from tidelog.client import config as keys
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.transactions import COMPLETE_ABORT, COMPLETE_COMMIT, describe_transaction, fence
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -24,6 +25,8 @@ async def abort_strays(cluster: ClusterClient, log: DecisionLog, decision: Decis
     """Everything that the open log has claims of, and that is not decided, belongs to nobody. Whether there was any."""
     kept = {transaction.transactional_id for transaction in decision.transactions} if decision else set()
     strays = [claim for claim in log.claims if claim.transactional_id not in kept]
+    if not await log.condemn(strays):
+        return False
     ended: list[str] = []
 
     async def end(claim: Claim) -> None:
@@ -51,7 +54,7 @@ async def _ended(cluster: ClusterClient, claim: Claim) -> bool:
 
 def is_forgotten(cluster: ClusterClient, claim: Claim) -> bool:
     """Whether a transaction of that age has ended, one way or another."""
-    return cluster.clock.time_ms() - claim.time_ms > _LIVES * cluster.config[keys.TRANSACTION_TIMEOUT_MS]
+    return cluster.clock.time_ms() - claim.time_ms > _LIVES * claim.life_ms
 
 
 async def gather(operations: Iterable[Awaitable[object]]) -> None:

@@ -130,8 +130,9 @@ class _Writer:
         await asyncio.gather(producer.init(), claim(cluster, self._options.decisions_topic, name))
         producer.begin()
 
-    def _protocol(self, driver: Driver, query: str, batch_id: int) -> CommitProtocol:
-        return CommitProtocol(driver, self._options.decisions_topic, query, batch_id, self.step)
+    def _protocol(self, driver: Driver, query: str, batch_id: int, *, may_skip: bool = False) -> CommitProtocol:
+        topic = self._options.decisions_topic
+        return CommitProtocol(driver, topic, query, batch_id, self.step, may_skip=may_skip)
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
@@ -199,7 +200,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         if self._options.delivery != EXACTLY_ONCE or not (transactions or self._named):
             return
         with Driver(self._settings()) as driver:
-            protocol = self._protocol(driver, self._job, self._batch)
+            protocol = self._protocol(driver, self._job, self._batch, may_skip=self._named)
             protocol.commit(transactions)
             if not self._named:
                 protocol.forget()

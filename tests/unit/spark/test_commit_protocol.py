@@ -2,135 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
-
 import pytest
 
-from support.fake_cluster import TOPIC, FakeCluster
-from tidelog.client.blocking import Driver
+from support.fake_cluster import TOPIC
+from support.fake_coordinator import QUERY, TIMEOUT_MS, Coordinator, batch_of, commit, decided, name, run
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.producer.transactions import OpenTransaction
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.api import ApiKey
-from tidelog.protocol.headers import RequestHeader
-from tidelog.protocol.messages import DescribeTransactionsResponse, ListOffsetsResponse
-from tidelog.records.builder import BatchBuilder
 from tidelog.records.control import end_txn_marker
-from tidelog.spark.commit_protocol import CommitProtocol, TransactionLostError, recover_jobs
+from tidelog.spark.commit_protocol import TransactionLostError, recover_jobs
 from tidelog.spark.decision_reader import read_entries
 from tidelog.spark.decisions import PARTITIONS, Claim, Decision, DecisionLog, claim, home_of, standings
-from tidelog.spark.transaction_names import JOB, TransactionName
-from tidelog.testing.clock import ManualClock
-
-QUERY = "q"
-TIMEOUT_MS = 900_000
-LIVES = {"transaction.timeout.ms": str(TIMEOUT_MS)}
-
-
-@dataclass
-class Known:
-    """What the coordinator knows of a transactional id."""
-
-    start_ms: int
-    state: str = "Ongoing"
-    producer_id: int = 5
-    epoch: int = 0
-    timeout_ms: int = TIMEOUT_MS
-
-
-class Coordinator(FakeCluster):
-    """The topic is that of the decisions. `slow` maps an API key to how long it takes by the cluster's clock."""
-
-    def __init__(self, partitions: int = PARTITIONS) -> None:
-        super().__init__(partitions)
-        self.clock = ManualClock()
-        self.transactions: dict[str, Known] = {}
-        self.slow: dict[ApiKey, float] = {}
-        self.stable: list[int] | None = None
-
-    def open(self, *ids: str, **known: Any) -> tuple[OpenTransaction, ...]:
-        for one in ids:
-            self.transactions[one] = Known(self.clock.time_ms(), **known)
-        return tuple(OpenTransaction(one, 5, 0) for one in ids)
-
-    def fenced(self) -> list[str]:
-        """The ids of tasks' transactions that were taken over, hence aborted."""
-        ids = [request.transactional_id for request in self.asked(ApiKey.INIT_PRODUCER_ID)]
-        return sorted(one for one in ids if one in self.transactions)
-
-    def _handle(self, header: RequestHeader, request: Any) -> Any:
-        key = ApiKey(header.api_key)
-        self.clock.advance(self.slow.get(key, 0))
-        if key is ApiKey.DESCRIBE_TRANSACTIONS:
-            return self._describe(request)
-        response = super()._handle(header, request)
-        if key is ApiKey.LIST_OFFSETS and self.stable is not None and request.isolation_level:
-            self._make_stable(response)
-        return response
-
-    def _make_stable(self, response: ListOffsetsResponse) -> None:
-        assert self.stable is not None
-        for entry in response.topics[0].partitions:
-            entry.offset = self.stable[entry.partition_index]
-
-    def _describe(self, request: Any) -> DescribeTransactionsResponse:
-        (one,) = request.transactional_ids
-        known = self.transactions.get(one)
-        State = DescribeTransactionsResponse.TransactionState
-        if known is None:
-            missing = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
-            return DescribeTransactionsResponse(transaction_states=[State(error_code=missing, transactional_id=one)])
-        state = State(
-            transactional_id=one,
-            transaction_state=known.state,
-            transaction_timeout_ms=known.timeout_ms,
-            transaction_start_time_ms=known.start_ms,
-            producer_id=known.producer_id,
-            producer_epoch=known.epoch,
-        )
-        return DescribeTransactionsResponse(transaction_states=[state])
-
-
-def name(query: str = QUERY, batch: int = 0, partition: int = 0, attempt: str = "a") -> str:
-    return str(TransactionName(query, batch, partition, attempt))
-
-
-def run(scenario: Callable[[Coordinator, ClusterClient], Awaitable[None]], partitions: int = PARTITIONS) -> None:
-    async def main() -> None:
-        async with Coordinator(partitions) as broker:
-            settings = {"bootstrap.servers": broker.address, "retry.backoff.ms": "1", **LIVES}
-            async with ClusterClient(settings, clock=broker.clock) as cluster:
-                await scenario(broker, cluster)
-
-    asyncio.run(main())
-
-
-class Runner(Driver):
-    """Runs in the loop that is there already."""
-
-    def __init__(self, cluster: ClusterClient) -> None:
-        self.cluster = cluster
-
-
-async def commit(
-    cluster: ClusterClient, transactions: Iterable[OpenTransaction], *, query: str = QUERY, batch: int = 0
-) -> None:
-    await CommitProtocol(Runner(cluster), TOPIC, query, batch, lambda step: None)._commit(tuple(transactions))
-
-
-async def decided(cluster: ClusterClient, query: str = QUERY) -> Decision | None:
-    return await DecisionLog(cluster, TOPIC, query).read()
+from tidelog.spark.transaction_names import JOB
 
 
 def test_a_batch_is_decided_and_committed_and_its_claims_are_dropped() -> None:
     async def scenario(broker: Coordinator, cluster: ClusterClient) -> None:
         mine = broker.open(name(partition=0), name(partition=1))
-        for one in mine:
-            await claim(cluster, TOPIC, one.transactional_id)
         await commit(cluster, mine)
         log = DecisionLog(cluster, TOPIC, QUERY)
         assert await log.read() == Decision(QUERY, 0, mine)
@@ -207,7 +96,7 @@ def test_only_what_the_query_itself_has_claimed_is_aborted() -> None:
         stray, late = name("sales", attempt="failed"), name("sales", attempt="slow")
         others = [name("sales/eu"), name("sales/eu", 1), name("sales-eu"), name("sale")]
         broker.open(stray, *others)
-        for one in [mine[0].transactional_id, stray, late, *others]:
+        for one in [stray, late, *others]:
             await claim(cluster, TOPIC, one)
         await commit(cluster, mine, query="sales")
         assert broker.fenced() == [stray]
@@ -224,9 +113,7 @@ def test_only_what_the_query_itself_has_claimed_is_aborted() -> None:
 def test_a_replayed_batch_aborts_its_own_and_ends_what_was_decided() -> None:
     async def scenario(broker: Coordinator, cluster: ClusterClient) -> None:
         first, second = broker.open(name(attempt="1")), broker.open(name(attempt="2"))
-        await claim(cluster, TOPIC, first[0].transactional_id)
         await commit(cluster, first)
-        await claim(cluster, TOPIC, second[0].transactional_id)
         await commit(cluster, second)
         assert await decided(cluster) == Decision(QUERY, 0, first)
         assert broker.fenced() == [second[0].transactional_id]
@@ -247,14 +134,14 @@ def test_somebodys_open_decision_holds_nobody_back() -> None:
         for producer, committed in ((3, True), (4, False), (1, True)):
             marker = end_txn_marker(producer, 0, committed=committed, coordinator_epoch=0, timestamp=0)
             broker.append(place, marker)
-        broker.append(place, batch_of(name().encode(), b'{"version":2,"claimed":7}'))
+        broker.append(place, batch_of(name().encode(), b'{"version":2,"claimed":7,"lives":8}'))
         broker.stable = [1] * PARTITIONS
         found = standings(await read_entries(cluster, [TP(TOPIC, place)]))
         assert {query: standing.decision.batch for query, standing in found.items() if standing.decision} == {
             "stable": 1,
             "mine": 3,
         }
-        assert found[QUERY].claims == (Claim(name(), 7),)
+        assert found[QUERY].claims == (Claim(name(), 7, 8),)
 
     run(scenario)
 
@@ -298,10 +185,3 @@ def test_a_dead_jobs_rest_is_cleared_away_and_a_running_ones_is_left() -> None:
         assert list(left) == [running]
 
     run(scenario)
-
-
-def batch_of(key: bytes, value: bytes, producer: int | None = None) -> bytes:
-    whose = {} if producer is None else {"producer_id": producer, "producer_epoch": 0, "transactional": True}
-    builder = BatchBuilder(base_sequence=-1 if producer is None else 0, **whose)
-    builder.append(0, key, value)
-    return builder.build()

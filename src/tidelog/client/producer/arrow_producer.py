@@ -55,8 +55,9 @@ class ArrowProducer:
         buffer_bytes: int = 32 << 20,
         idempotent: bool | None = None,
         transaction_timeout_ms: int | None = None,
+        acks: int | None = None,
     ) -> None:
-        """The last two go before the client's `enable.idempotence` and `transaction.timeout.ms`."""
+        """The last three go before the client's `enable.idempotence`, `transaction.timeout.ms` and `acks`."""
         config = cluster.config
         self.state = ProducerState(transactional_id)
         self._cluster = cluster
@@ -69,10 +70,11 @@ class ArrowProducer:
         self._delivery_timeout = config[keys.DELIVERY_TIMEOUT_MS] / 1000
         self._transaction_timeout_ms = transaction_timeout_ms or config[keys.TRANSACTION_TIMEOUT_MS]
         self._buffers = LargeBuffers(kept=8 + 2 * buffer_bytes // self._batch_bytes)  # a `send` may go beyond the limit
+        acks = int(config[keys.ACKS].replace("all", "-1")) if acks is None else acks
         self._sender = Sender(
             cluster,
             transactional_id=transactional_id,
-            acks=-1 if self._idempotent else int(config[keys.ACKS].replace("all", "-1")),
+            acks=-1 if self._idempotent else acks,
             timeout_ms=config[keys.REQUEST_TIMEOUT_MS],
             max_bytes=config[keys.MAX_REQUEST_SIZE],
         )
