@@ -240,6 +240,20 @@ MUTANTS = [
         SPARK,
     ),
     Mutant(
+        "fetch-waits-for-what-compaction-removed",
+        "client/consumer/fetcher.py",
+        "        if _is_empty(response):",
+        "        if False:",
+        "unit/client",
+    ),
+    Mutant(
+        "fetch-skips-what-came-meanwhile",
+        "client/consumer/fetcher.py",
+        "return part.end is not None and part.visible >= part.end and part.position == asked.offset",
+        "return part.position == asked.offset",
+        "unit/client",
+    ),
+    Mutant(
         "spark-superseded-driver-aborts",
         "spark/strays.py",
         "if not await log.condemn(strays):",

@@ -38,6 +38,7 @@ class FakeCluster(FakeBroker):
         self.topic_id = TOPIC_ID
         self.fail: dict[ApiKey, list[ErrorCode]] = {}
         self.sessions = True
+        self.throttled = False  # then a fetch gets nothing
         self.session: dict[tuple[bytes, int], Any] = {}
         self.transaction: list[tuple[str, int]] = []
         self.ended: list[bool] = []
@@ -123,13 +124,14 @@ class FakeCluster(FakeBroker):
             code = error if topic_id == self.topic_id else int(ErrorCode.UNKNOWN_TOPIC_ID)
             data = [self._fetched(wanted, code) for (of, _), wanted in self.session.items() if of == topic_id]
             responses.append(FetchResponse.FetchableTopicResponse(topic_id=topic_id, partitions=data))
-        return FetchResponse(session_id=77 if self.sessions else 0, responses=responses)
+        delay = 1 if self.throttled else 0
+        return FetchResponse(session_id=77 if self.sessions else 0, responses=responses, throttle_time_ms=delay)
 
     def _fetched(self, wanted: Any, error: int) -> Any:
         number, offset = wanted.partition, wanted.fetch_offset
         if not error and not self.starts[number] <= offset <= self.ends[number]:
             error = int(ErrorCode.OFFSET_OUT_OF_RANGE)
-        records = b"" if error else self._from(number, offset, wanted.partition_max_bytes)
+        records = b"" if error or self.throttled else self._from(number, offset, wanted.partition_max_bytes)
         return FetchResponse.PartitionData(
             partition_index=number,
             error_code=error,

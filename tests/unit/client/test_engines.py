@@ -21,6 +21,7 @@ from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.api import ApiKey
+from tidelog.records.builder import BatchBuilder
 
 FAST = {"retry.backoff.ms": "1", "retry.backoff.max.ms": "5", "request.timeout.ms": "2000"}
 
@@ -65,6 +66,79 @@ async def send(cluster: ClusterClient, **columns: Any) -> ArrowProducer:
     await producer.send(TOPIC, **columns)
     await producer.flush()
     return producer
+
+
+@pytest.mark.parametrize("sessions", [True, False])
+def test_a_range_ends_where_only_a_gap_is_left_of_it(sessions: bool) -> None:
+    """Compaction may remove the last records of a log: nothing at all lies between them and its end."""
+
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        broker.sessions = sessions
+        for number in range(3):
+            await produce(cluster, number, "a", "b")
+        broker.ends[0] = broker.ends[2] = 9
+        ranges = {TP(TOPIC, number): FetchRange(0, 9 if number != 1 else 2) for number in range(3)}
+        found = await asyncio.wait_for(fetch_all(cluster, ranges), 30)
+        assert list(found.values()) == [["a", "b"]] * 3
+
+    run(scenario, 3)
+
+
+def test_a_gap_is_no_gap_while_anything_is_wrong() -> None:
+    """An offset that the log no longer holds is not passed over, nor is an answer that was throttled believed."""
+
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        await produce(cluster, 0, "a", "b")
+        fetcher = Fetcher(cluster, {TP(TOPIC, 0): FetchRange(0, 9)})
+        assert await fetcher.poll(10)
+        broker.ends[0] = broker.starts[0] = 9
+        broker.logs[0].clear()
+        with pytest.raises(OffsetOutOfRangeError):
+            await fetcher.poll(10)
+        broker.starts[0], broker.throttled = 0, True
+        assert await fetcher.poll(0.2) == []
+        assert not fetcher.done
+        broker.throttled = False
+        assert await fetcher.poll(10) == []
+        assert fetcher.done
+        await fetcher.close()
+
+    run(scenario)
+
+
+def test_a_log_that_grows_while_it_is_asked_has_no_gap() -> None:
+    """The answer was read before the records came, and tells of the end after them."""
+
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        fetched = broker._fetched
+        grown = asyncio.Event()
+
+        def stale(wanted: Any, error: int) -> Any:
+            answer = fetched(wanted, error)
+            if not grown.is_set():
+                grown.set()
+                broker.append(0, record_batch(b"late"))
+                answer.high_watermark = broker.ends[0]
+            return answer
+
+        broker._fetched = stale  # type: ignore[method-assign]  # one answer of two moments
+        assert await fetch_all(cluster, {TP(TOPIC, 0): FetchRange(0, 1)}) == {TP(TOPIC, 0): ["late"]}
+
+    run(scenario)
+
+
+def record_batch(value: bytes) -> bytes:
+    builder = BatchBuilder()
+    builder.append(0, None, value)
+    return builder.build()
+
+
+async def produce(cluster: ClusterClient, partition: int, *values: str) -> None:
+    producer = ArrowProducer(cluster)
+    await producer.init()
+    places = pa.array([partition] * len(values), pa.int32())
+    await producer.send(TOPIC, value=column(*values), partition=places)
+    await producer.flush()
 
 
 def test_rows_go_out_by_key_and_come_back_in_order() -> None:

@@ -8,6 +8,10 @@ A leader that moved, or cannot be reached, is looked up anew, with back-off. An 
 the caller's decision: `OffsetOutOfRangeError` names the partition, and `seek` moves on. So is a topic that was deleted
 and made anew: its records are not those that were asked for.
 
+A range may end in a gap: compaction has removed its last records, and nothing behind them is there to tell. So an
+answer that holds nothing, of a broker that has nothing to object and has shown records up to the range's end before,
+ends it.
+
 What is wrong with one partition or broker never costs what came from another: it is a problem that `poll` raises when
 it has nothing to hand out.
 """
@@ -55,12 +59,14 @@ class TopicRecreatedError(OffsetOutOfRangeError):
 class FetchRange:
     """Where a partition's reading stands. `end` is exclusive; None reads on for ever.
 
-    `topic_id` is the id that the topic must have; None takes the first one that is seen.
+    `topic_id` is the id that the topic must have; None takes the first one that is seen. `visible` is the offset up to
+    which the leader shows records, as it last said.
     """
 
     position: int
     end: int | None = None
     topic_id: bytes | None = None
+    visible: int = -1
     failures: int = 0
     failing_since: float = 0.0
     blocked_until: float = 0.0
@@ -116,6 +122,7 @@ class Fetcher:
         """Go on at another offset. What was already asked for at the old one is dropped."""
         self.ranges[tp].position = offset
         self.ranges[tp].topic_id = None
+        self.ranges[tp].visible = -1
         self._problem = None
 
     async def poll(self, timeout: float) -> list[Fetched]:
@@ -261,6 +268,7 @@ class Fetcher:
             self._failed(list(asked), KafkaError(response.error_code))
             return []
         names = {position.topic_id: tp.topic for tp, position in asked.items()}
+        gaps = [tp for tp, position in asked.items() if self._may_be_gap(tp, position)]
         fetched = []
         for topic in response.responses:
             name = topic.topic or names.get(topic.topic_id, "")
@@ -273,7 +281,21 @@ class Fetcher:
                     fetched += self._take_partition(tp, part, data)
                 except KafkaError as error:
                     self._problem = self._problem or error
+        if _is_empty(response):
+            for tp in gaps:
+                self._pass_gap(self.ranges[tp])
         return fetched
+
+    def _may_be_gap(self, tp: TopicPartition, asked: FetchPosition) -> bool:
+        """Whether the leader showed all of the range before it was asked: what it holds of it must be in the answer."""
+        part = self.ranges[tp]
+        return part.end is not None and part.visible >= part.end and part.position == asked.offset
+
+    @staticmethod
+    def _pass_gap(part: FetchRange) -> None:
+        """Unless the log is shorter by now. (A partition that has not changed, a session's answer leaves out.)"""
+        if part.end is not None and part.visible >= part.end:
+            part.position = part.end
 
     def _take_partition(self, tp: TopicPartition, part: FetchRange, data: Any) -> list[Fetched]:
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -282,6 +304,7 @@ class Fetcher:
             self._failed([tp], KafkaError(data.error_code, f"Fetch of {tp}: {ErrorCode(data.error_code).text}"))
             return []
         part.failures = 0
+        part.visible = data.last_stable_offset if self._isolation == READ_COMMITTED else data.high_watermark
         if not data.records:
             return []
         last_offset = _scan(data.records)
@@ -331,6 +354,12 @@ class Fetcher:
         now = self._cluster.clock.monotonic()
         waits = [part.blocked_until - now for part in self.ranges.values() if not part.done]
         return max(min(waits, default=0.0), 0.001)
+
+
+def _is_empty(response: Any) -> bool:
+    """Whether a broker that was free to answer has nothing to show, nor to object, for any partition."""
+    parts = [data for topic in response.responses for data in topic.partitions]
+    return not response.throttle_time_ms and not any(data.error_code or data.records for data in parts)
 
 
 def _scan(records: memoryview, *, check: bool = False) -> int | None:
