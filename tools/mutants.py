@@ -254,6 +254,20 @@ MUTANTS = [
         "unit/client",
     ),
     Mutant(
+        "spark-another-topic-behind-a-loss",
+        "spark/wire_scan.py",
+        "part.end, fetcher.ranges[tp].topic_id)",
+        "part.end)",
+        "unit/spark/test_wire_scan.py",
+    ),
+    Mutant(
+        "spark-pattern-dies-with-a-topic-in-between",
+        "spark/boundaries.py",
+        "if options.pattern is None or error.code is not",
+        "if error.code is",
+        "unit/spark/test_wire_scan.py",
+    ),
+    Mutant(
         "spark-superseded-driver-aborts",
         "spark/strays.py",
         "if not await log.condemn(strays):",

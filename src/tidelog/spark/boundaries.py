@@ -7,7 +7,7 @@ and touches neither.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
@@ -72,6 +72,22 @@ def assigned(options: SourceOptions, topics: Topics) -> list[TopicPartition]:
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise  # else one was deleted since its name was told: it does not match any more
     return sorted(topics.partitions(name for name in topics.names() if pattern.fullmatch(name)))
+
+
+def latest_offsets(options: SourceOptions, look: Callable[[], Topics]) -> Offsets:
+    """The ends of all partitions that the query reads at present, in topics as each `look` shows them.
+
+    One that a pattern has matched may be deleted before its end is told: then it does not match any more.
+    """
+    for _ in range(_LOOKUPS):
+        topics = look()
+        try:
+            return topics.latest(assigned(options, topics))
+        except KafkaError as error:
+            if options.pattern is None or error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+    topics = look()
+    return topics.latest(assigned(options, topics))
 
 
 def starting_offsets(options: SourceOptions, topics: Topics, partitions: list[TopicPartition]) -> Offsets:

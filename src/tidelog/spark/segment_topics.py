@@ -7,7 +7,8 @@ first record of a transaction that is still open there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
@@ -57,13 +58,13 @@ class SegmentTopics:
         return {name: topic_id for name, topic_id in found.items() if topic_id is not None}
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
-        return {tp: self._reader(tp).log_start_offset for tp in partitions}
+        return {tp: self._steadily(tp, lambda reader: reader.log_start_offset) for tp in partitions}
 
     def latest(self, partitions: Iterable[TopicPartition]) -> Offsets:
-        return {tp: self._end(tp) for tp in partitions}
+        return {tp: self._steadily(tp, self._end) for tp in partitions}
 
     def at_timestamp(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
-        return {tp: self._at_timestamp(tp, timestamp) for tp, timestamp in wanted.items()}
+        return {tp: self._steadily(tp, partial(self._look_for_time, timestamp)) for tp, timestamp in wanted.items()}
 
     def _reader(self, tp: TopicPartition) -> PartitionReader:
         reader = self._readers.get(tp)
@@ -71,10 +72,21 @@ class SegmentTopics:
             raise UsageError(f"partition {tp} is not in the log directories")
         return reader
 
-    def _end(self, tp: TopicPartition) -> int:
+    def _steadily(self, tp: TopicPartition, look: Callable[[PartitionReader], int]) -> int:
+        """What is found, though files are replaced meanwhile; a partition that is deleted is one that is missing."""
         reader = self._reader(tp)
+        for _ in range(_LOOKUPS):
+            try:
+                return look(reader)
+            except FileNotFoundError as error:
+                if not LOCAL_FS.exists(reader.path):
+                    text = f"partition {tp} has gone from the log directories"
+                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text) from error
+        return look(reader)
+
+    def _end(self, reader: PartitionReader) -> int:
         end = reader.end_offset
-        end = min(end, self._high_watermarks.get(tp, end))
+        end = min(end, self._high_watermarks.get(reader.topic_partition, end))
         return self._first_open(reader, end) if self._read_committed else end
 
     def _first_open(self, reader: PartitionReader, end: int) -> int:
@@ -94,16 +106,8 @@ class SegmentTopics:
                 opened.setdefault(batch.producer_id, batch.base_offset)
         return min(opened.values(), default=end)
 
-    def _at_timestamp(self, tp: TopicPartition, timestamp: int) -> int:
-        for _ in range(_LOOKUPS):
-            try:
-                return self._look_for_time(tp, timestamp)
-            except FileNotFoundError:  # replaced meanwhile
-                continue
-        return self._look_for_time(tp, timestamp)
-
-    def _look_for_time(self, tp: TopicPartition, timestamp: int) -> int:
-        reader, end = self._reader(tp), self._end(tp)
+    def _look_for_time(self, timestamp: int, reader: PartitionReader) -> int:
+        end = self._end(reader)
         segments = reader.segments
         for segment in segments:
             newest = segment.time_index[-1:]

@@ -21,7 +21,7 @@ from tidelog.client.blocking import Driver
 from tidelog.client.offsets import commit_group_offsets
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.spark.batch_reader import plan_tasks, read_task
-from tidelog.spark.boundaries import Topics, assigned, starting_offsets, stream_ranges
+from tidelog.spark.boundaries import Topics, assigned, latest_offsets, starting_offsets, stream_ranges
 from tidelog.spark.offsets import (
     EARLIEST,
     LATEST,
@@ -68,24 +68,24 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        topics = self._topics()
-        self._ceiling = topics.latest(assigned(self._options, topics))
+        self._ceiling = latest_offsets(self._options, self._topics)
 
     def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
-        topics, begin = self._topics(), from_json(start)
-        end = self._newest = topics.latest(assigned(self._options, topics))
+        begin = from_json(start)
+        end = self._newest = latest_offsets(self._options, self._topics)
         if self._ceiling is not None:
             end = {tp: min(offset, self._ceiling[tp]) for tp, offset in end.items() if tp in self._ceiling}
-        begin = self._resolved(begin, end, topics)
+        begin = self._resolved(begin, end)
         if self._held_back(begin, end, limit):
             return start
         if isinstance(limit, ReadMaxRows):
             end = rate_limit(limit.max_rows, begin, end)
         return to_json(end)
 
-    def _resolved(self, begin: Offsets, end: Offsets, topics: Topics) -> Offsets:
+    def _resolved(self, begin: Offsets, end: Offsets) -> Offsets:
         """The start with its marks and its new partitions as offsets."""
-        early = topics.earliest([tp for tp in end if begin.get(tp, EARLIEST) == EARLIEST])
+        new = [tp for tp in end if begin.get(tp, EARLIEST) == EARLIEST]
+        early = self._topics().earliest(new) if new else {}
         late = {tp: end[tp] for tp, offset in begin.items() if offset == LATEST and tp in end}
         return {**begin, **early, **late}
 

@@ -52,11 +52,7 @@ def _pieces(options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, dri
     heard = clock.monotonic()
     while not reader.done:
         try:
-            batches = driver.run(reader.poll(min(timeout, _LOOK_AFTER)))
-            over = not batches and not reader.done and _is_over(options, part, driver)
-        except OffsetOutOfRangeError as error:
-            _skip_lost(options, part, fetcher, error, driver)
-            continue
+            batches, over = _next(options, part, reader, driver, min(timeout, _LOOK_AFTER))
         except KafkaError as error:
             if error.code not in _GONE or options.fail_on_data_loss:
                 raise
@@ -70,6 +66,18 @@ def _pieces(options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, dri
             position = fetcher.ranges[tp].position
             text = f"nothing of {tp} came within {timeout:g} s: at offset {position}, to read up to {part.end}"
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+
+
+def _next(
+    options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, driver: Driver, timeout: float
+) -> tuple[list[ArrowBatch], bool]:
+    """What comes within that time, and whether nothing more can come."""
+    try:
+        batches = driver.run(reader.poll(timeout))
+    except OffsetOutOfRangeError as error:
+        _skip_lost(options, part, reader.fetcher, error, driver)
+        return [], False
+    return batches, not batches and not reader.done and _is_over(options, part, driver)
 
 
 def _is_over(options: SourceOptions, part: OffsetRange, driver: Driver) -> bool:
@@ -96,4 +104,4 @@ def _skip_lost(
     start = driver.run(beginning_offsets(driver.cluster, [tp]))[tp]
     if options.fail_on_data_loss:
         raise DataLossError(f"Offset {error.offset} of {tp} is out of range: the log now starts at {start}.") from error
-    fetcher.seek(tp, start if error.offset < start else part.end)
+    fetcher.seek(tp, start if error.offset < start else part.end, fetcher.ranges[tp].topic_id)

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from support.managed_logs import TP, append, compact_config, open_manager
+from tidelog.common.errors import KafkaError
 from tidelog.log.config import LogConfig
 from tidelog.log.names import DELETED, INDEX, LOG, SEGMENT_KINDS, SWAP, TIME_INDEX, file_name
 from tidelog.log.partition_log import PartitionLog
@@ -108,6 +109,17 @@ def test_a_directory_that_is_gone_is_a_loss(home: Path, log: PartitionLog) -> No
     with pytest.raises(DataLossError, match="has gone while it was read"):
         scan(options_of(home), tasks)
     assert scan(options_of(home, failOnDataLoss="false"), tasks) == []
+
+
+@pytest.mark.parametrize("read_committed", [True, False])
+def test_a_directory_that_goes_before_it_is_planned_is_a_missing_partition(
+    home: Path, log: PartitionLog, read_committed: bool
+) -> None:
+    topics = SegmentTopics([str(home)], read_committed=read_committed)
+    shutil.rmtree(log.dir)
+    for ask in (topics.earliest, topics.latest, lambda partitions: topics.at_timestamp(dict.fromkeys(partitions, 1))):
+        with pytest.raises(KafkaError, match="orders-0 has gone"):
+            ask([TP])
 
 
 def test_a_topic_that_was_made_anew_is_another_one(home: Path, log: PartitionLog) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ pytest.importorskip("pyspark")
 
 from tidelog.client import topics
 from tidelog.client.blocking import Driver
+from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
 from tidelog.client.offsets import commit_group_offsets, committed_group_offsets
@@ -20,8 +21,9 @@ from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.records.arrow import PART_BYTES
+from tidelog.spark import wire_scan
 from tidelog.spark.boundaries import DataLossError
-from tidelog.spark.offsets import OffsetRange
+from tidelog.spark.offsets import OffsetRange, Offsets
 from tidelog.spark.options import SourceOptions, source_options
 from tidelog.spark.stream_reader import StreamReader
 from tidelog.spark.wire_scan import scan
@@ -115,6 +117,42 @@ def test_a_pattern_matches_what_is_there(driver: Driver) -> None:
     reader = StreamReader(tolerant, ("value",))
     assert [task.range.topic for task in reader.partitions({**start, TOPIC: {"0": 0}}, end)] == [TOPIC]  # type: ignore[attr-defined]  # ours
     reader.stop()
+
+
+def test_a_topic_may_go_between_its_name_and_its_end(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern matched it a moment ago: the stream looks anew, and does not die."""
+    driver.run(topics.create_topic(driver.cluster, "orders-brief", exists_ok=True))
+    brief = {"kafka.default.api.timeout.ms": "300"}
+    reader = StreamReader(options_of(driver, streaming=True, subscribePattern="orders.*", **brief), ("value",))
+    latest = WireTopics.latest
+
+    def too_late(self: WireTopics, partitions: Iterable[TopicPartition]) -> Offsets:
+        driver.run(topics.delete_topic(driver.cluster, "orders-brief", missing_ok=True))
+        return latest(self, partitions)
+
+    monkeypatch.setattr(WireTopics, "latest", too_late)
+    assert "orders-brief" not in reader.latestOffset({}, reader.getDefaultReadLimit())
+    reader.stop()
+
+
+def test_no_other_topic_is_read_behind_what_was_deleted(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log has lost its beginning; while the task finds out where it starts now, the topic is made anew."""
+    old = driver.cluster.metadata.topics[TOPIC].id
+    driver.run(topics.delete_records(driver.cluster, {TP: 5}))
+    starts = wire_scan.beginning_offsets
+
+    async def slow(cluster: ClusterClient, partitions: Iterable[TopicPartition]) -> Offsets:
+        found = await starts(cluster, partitions)
+        await topics.delete_topic(cluster, TOPIC)
+        await topics.create_topic(cluster, TOPIC)
+        producer = ArrowProducer(cluster)
+        await producer.init()
+        await producer.send(TOPIC, value=pa.array([b"other"] * 10, pa.binary()))
+        await producer.flush()
+        return found
+
+    monkeypatch.setattr(wire_scan, "beginning_offsets", slow)
+    assert values(options_of(driver, failOnDataLoss="false"), 10, old) == []
 
 
 def test_positions_of_topics_that_are_gone_are_not_published(driver: Driver) -> None:

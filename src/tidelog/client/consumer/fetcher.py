@@ -118,10 +118,11 @@ class Fetcher:
     def done(self) -> bool:
         return all(part.done for part in self.ranges.values())
 
-    def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Go on at another offset. What was already asked for at the old one is dropped."""
+    def seek(self, tp: TopicPartition, offset: int, topic_id: bytes | None = None) -> None:
+        """Go on at another offset, of the topic of that id (None: of whichever has the name now). What was already
+        asked for at the old one is dropped."""
         self.ranges[tp].position = offset
-        self.ranges[tp].topic_id = None
+        self.ranges[tp].topic_id = topic_id
         self.ranges[tp].visible = -1
         self._problem = None
 
