@@ -159,6 +159,9 @@ class _Unsynced(File):
 class _UnsyncedVolume(Volume):
     __slots__ = ()
 
+    def holds(self, path: Path) -> bool:
+        return True
+
     def sync(self) -> None:
         """Not here."""
 

@@ -107,7 +107,7 @@ class Background:
         deleted = 0
         for count, segments in enumerate(self._broker.log_manager.retention()):
             deleted += segments
-            if count % CHUNK == CHUNK - 1:
+            if segments or count % CHUNK == CHUNK - 1:  # a deletion may have waited for the disk
                 await asyncio.sleep(0)
         if deleted:
             logger.info("Retention removed %d segments", deleted)

@@ -21,7 +21,6 @@ from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.log_dir import disk_error
-from tidelog.log.tasks import FlushTask
 
 if TYPE_CHECKING:
     from tidelog.broker.replication.partition import Partition
@@ -152,12 +151,7 @@ class ReplicaMovers:
         synced = copy.recovery_point >= max(current.recovery_point, move.end)
         if synced and copy.log_end_offset >= current.log_end_offset:
             return None
-        job = copy.flush_job()
-        if job is not None:
-            task = FlushTask(copy, job)
-            await asyncio.get_running_loop().run_in_executor(None, task.run)
-            self._check(move)
-            self._broker.log_manager.flushed(task)
+        await self._broker.replicas.flusher.flush(copy)
         return 0
 
     def _finish(self, move: _Move) -> str:

@@ -219,6 +219,10 @@ class Volume:
         self.path = path
         self._fd = fd
 
+    def holds(self, path: Path) -> bool:
+        """Whether a directory lies in this file system: it may be a link to another one, or a mount of its own."""
+        return os.stat(path).st_dev == os.fstat(self._fd).st_dev
+
     def sync(self) -> None:
         """Make every byte and every name durable. Any thread; the interpreter lock is not held."""
         import ctypes  # only at a stop or after a crash, and a start has better things to do
@@ -331,7 +335,11 @@ class LocalFileSystem:
         return True
 
     def rmdir(self, path: Path) -> None:
-        os.rmdir(path)
+        """Remove an empty directory; of a link to one, the link."""
+        if os.path.islink(path):
+            os.unlink(path)
+        else:
+            os.rmdir(path)
 
     def listdir(self, path: Path) -> list[str]:
         return sorted(os.listdir(path))

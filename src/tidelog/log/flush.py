@@ -8,8 +8,10 @@ success; the error takes the log directory offline, and every later sync of the 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tidelog.log import checkpoint, partition_metadata
 from tidelog.log.home import Home
@@ -48,7 +50,8 @@ class FlushJob:
             if segment.removed:  # perhaps meanwhile
                 segment.release()
         for offset in self.taken.snapshots:
-            self._sync_snapshot(offset)
+            with contextlib.suppress(FileNotFoundError):  # deleted with its segment, or its directory is on the way out
+                self._follow(partial(self._sync_snapshot, offset))
         if self.epochs is not None or self.taken.names:
             self._follow(self._sync_names)
 
@@ -73,7 +76,7 @@ class FlushJob:
                 sync()
                 return
             except FileNotFoundError:
-                if self.home.path != path:
+                if self.home.renaming or self.home.path != path:  # in this order: the path is there before it ends
                     continue
                 if segment is None or not segment.removed:
                     raise
@@ -91,10 +94,7 @@ class FlushJob:
             fs.sync_dir(path.parent)  # the directory itself may be new
 
     def _sync_snapshot(self, offset: int) -> None:
-        try:
-            file = self.home.fs.open(self.home.file(snapshot_name(offset)))
-        except FileNotFoundError:  # deleted with its segment, or its directory is on the way out
-            return
+        file = self.home.fs.open(self.home.file(snapshot_name(offset)))
         try:
             file.sync()
         finally:

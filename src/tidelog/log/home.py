@@ -19,7 +19,7 @@ from tidelog.log.unsynced import Unsynced
 class Home:
     """`with home:` turns an error of the disk into a StorageError: who owns the log directory takes it offline."""
 
-    __slots__ = ("clock", "failed", "files", "fs", "path", "unsynced")
+    __slots__ = ("clock", "failed", "files", "fs", "path", "renaming", "unsynced")
 
     def __init__(self, path: Path, fs: FileSystem, clock: Clock, files: FileBudget) -> None:
         self.path = path
@@ -29,14 +29,20 @@ class Home:
         self.unsynced = Unsynced()
         #: Why a sync failed. None may be tried after it: the kernel may have dropped what it could not write.
         self.failed: OSError | None = None
+        #: The directory is about to have another name, or has it, and `path` may not say so yet.
+        self.renaming = False
 
     def file(self, name: str) -> Path:
         return self.path / name
 
     def rename(self, path: Path, *, sync: bool = True) -> None:
         """Move the directory; the new name is durable on return, unless the caller syncs many at once."""
-        self.fs.rename(self.path, path)
-        self.path = path
+        self.renaming = True
+        try:
+            self.fs.rename(self.path, path)
+            self.path = path
+        finally:
+            self.renaming = False
         if sync:
             self.fs.sync_dir(path.parent)
 

@@ -50,11 +50,13 @@ class _Known(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What lies in a directory: logs, loaded; directories to be removed; directories that are nobody's."""
+    """What lies in a directory: logs, loaded; directories to be removed; directories that are nobody's; checkpoints."""
 
     logs: list[tuple[DirName, PartitionLog]]
     to_remove: list[tuple[Path, DirName]]
     stray: list[Path]
+    #: The partitions that the checkpoints speak of.
+    recorded: set[TopicPartition]
 
 
 def load_dirs(
@@ -73,7 +75,7 @@ def load_dirs(
 
 def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str], LogConfig], threads: int) -> Found:
     wanted: list[tuple[Path, DirName]] = []
-    found = Found([], [], [])
+    found = Found([], [], [], set())
     for path, name in directory.partitions():
         if name.kind == "delete":
             found.to_remove.append((path, name))
@@ -89,6 +91,7 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
         directory.log_start_offsets(),
         directory.high_watermarks(),
     )
+    found.recorded.update(known.recovery_points, known.log_starts, known.high_watermarks)
     started = manager.clock.monotonic()
 
     config = cache(config_for)
@@ -157,12 +160,15 @@ def close_all(logs: Sequence[PartitionLog], threads: int, volume: Volume | None)
     """Flush and close logs; they are not used any more, so that any thread may. Raises the first disk error.
 
     Closing waits for the disk and does little else. A journalling file system commits what several threads sync at the
-    same time as one. Many logs on a disk that can be synced as a whole take two syncs together.
+    same time as one. Many logs on a disk that can be synced as a whole take two syncs together; those whose
+    directory is a link to another disk are none of them.
     """
+    one_by_one = logs
     if volume is not None and len(logs) >= BULK:
-        _close_at_once(logs, volume)
-        return
-    for _ in in_threads(lambda log: log.close(), logs, max(threads, CLOSING_THREADS), chunk=1):
+        held = {log for log in logs if volume.holds(log.dir)}
+        _close_at_once([log for log in logs if log in held], volume)
+        one_by_one = [log for log in logs if log not in held]
+    for _ in in_threads(lambda log: log.close(), one_by_one, max(threads, CLOSING_THREADS), chunk=1):
         continue
 
 

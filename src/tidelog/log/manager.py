@@ -138,9 +138,20 @@ class LogManager:
         """
         config_for = config_for or (lambda topic: self.config_of())
         directories = self.live_dirs
-        for directory, found in zip(directories, load_dirs(self, directories, config_for, self._threads), strict=True):
+        all_found = load_dirs(self, directories, config_for, self._threads)
+        for directory, found in zip(directories, all_found, strict=True):
             self._guard(directory, partial(self._adopt, directory, found, config_for, topic_ids or {}))
+        for directory, found in zip(directories, all_found, strict=True):
+            if directory.online and not isinstance(found, BaseException):
+                self._guard(directory, partial(self._forget_missing, directory, found.recorded))
         self._require_live()
+
+    def _forget_missing(self, directory: LogDir, recorded: set[TopicPartition]) -> None:
+        """A crash may have come between a deletion and its checkpoints, and logs were set aside just now: what is said
+        of them must not be taken for a later log of that name, which may well end below the start of the old one."""
+        missing = recorded.difference(self._logs_in(directory))
+        if missing:
+            self._forget(directory, sorted(missing))
 
     def _adopt(
         self,

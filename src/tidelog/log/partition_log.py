@@ -477,9 +477,16 @@ class PartitionLog(LocalLog):
         if gone:
             if len(gone) == len(self._segments):
                 self._begin_segment(self.log_end_offset)  # there is always one segment
+            self._keep_names()
             self._remove(gone)
             self.advance_log_start(self._segments.first.base_offset)
         return len(gone)
+
+    def _keep_names(self) -> None:
+        """Old segments are about to go. If a power loss kept that, and lost the name of a new one, nothing would tell
+        where the log was: it would give out its offsets again."""
+        if self.home.unsynced.names:
+            self.home.fs.sync_dir(self.home.path)
 
     # ---- truncation
 
@@ -599,7 +606,7 @@ class PartitionLog(LocalLog):
         with self.home:
             partition_metadata.write(self.home.fs, self.dir, topic_id)
         self.topic_id = topic_id
-        self._new_names = True
+        self.home.unsynced.add_name()
 
     def update_config(self, config: LogConfig) -> None:
         """Use another configuration from now on; index sizes apply from the next segment on."""

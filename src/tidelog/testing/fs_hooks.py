@@ -190,6 +190,9 @@ class HookedVolume(Volume):
         self._fs = fs
         self._inner = inner
 
+    def holds(self, path: Path) -> bool:
+        return self._inner.holds(path)
+
     def sync(self) -> None:
         self._fs.flush_maps()
         self._fs.run(Operation("sync_fs", self.path), self._inner.sync)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from support.crash import Promise, Scenario, check_all_crashes
+from support.crash import SURVIVALS, Promise, Scenario, check_all_crashes
 from support.managed_logs import TP, append, batches_of, compact_config, end_transaction
 from tidelog.log import loading
 from tidelog.log.config import LogConfig
 from tidelog.log.manager import LogManager
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.scheduler import TimerQueue
+from tidelog.testing.fs import PowerLoss
 
 
 def config(**settings: object) -> LogConfig:
@@ -144,6 +145,22 @@ def test_retention(tmp_path: Path) -> None:
     assert isinstance(scenario.manager.scheduler, TimerQueue)
     scenario.manager.scheduler.run_due()
     check_all_crashes(scenario, tmp_path / "crashes")
+
+
+def test_retention_of_all_there_is(tmp_path: Path) -> None:
+    """The log is empty then, but for what it knows: where it goes on."""
+    scenario = Scenario(tmp_path / "disk", config(retention_ms=1000))
+    for number in range(10):
+        append(scenario.log, [(b"%d" % number, b"x" * 20)])
+    scenario.flush()
+    scenario.manager.checkpoint()
+    scenario.clock.advance(2)
+    end = scenario.log.log_end_offset
+    scenario.promise(Promise(end, end))
+    assert scenario.manager.run_retention() > 0
+    assert scenario.log.log_start_offset == end
+    more = tuple(PowerLoss(seed) for seed in range(3, 12))
+    check_all_crashes(scenario, tmp_path / "crashes", (*SURVIVALS, *more))
 
 
 def test_delete_records_and_truncation(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 from tidelog.log.file_slice import FileSlice
 from tidelog.testing.fs import FailingFileSystem
+from tidelog.testing.fs_hooks import HookedFileSystem, Operation
 
 T = TopicPartition("t", 0)
 OLD, NEW = [b"old %d" % n for n in range(500)], [b"new 0", b"new 1"]
@@ -261,3 +262,48 @@ async def test_moves_end_with_the_broker(dirs: list[Path]) -> None:
         await asyncio.sleep(0)
         assert not leftovers(*dirs)
         assert values_of(broker) == OLD + NEW
+
+
+class StuckSync(HookedFileSystem):
+    """The first sync of a copy takes as long as the broker's stop waits for it, and fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.may_end, self.closing = threading.Event(), threading.Event(), threading.Event()
+        self.order: list[str] = []
+
+    def before(self, operation: Operation) -> None:
+        if operation.kind == "sync" and operation.path.match("*-future/*.log") and not self.begun.is_set():
+            self.begun.set()
+            self.may_end.wait(60)
+            self.closing.wait(1)
+            self.order.append("failed")
+            raise OSError(errno.EIO, "the disk failed", str(operation.path))
+
+
+@async_test
+async def test_a_stop_waits_for_the_sync_of_a_copy(dirs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails, and a second sync would not: the kernel tells it once."""
+    disk = StuckSync()
+    async with broker_on(*dirs, fs=disk) as broker:
+        await create(broker, "t")
+        await write(broker, T, OLD)
+        manager, flusher = broker.log_manager, broker.replicas.flusher
+        shutdown, stop = manager.shutdown, flusher.stop
+
+        async def stopping() -> None:
+            disk.may_end.set()
+            await stop()
+
+        def closing(broker_epoch: int = -1) -> None:
+            disk.closing.set()
+            disk.order.append("closed")
+            shutdown(broker_epoch)
+
+        monkeypatch.setattr(manager, "shutdown", closing)
+        monkeypatch.setattr(flusher, "stop", stopping)
+        target = move(broker, T)
+        await until(disk.begun.is_set)
+    assert disk.order == ["failed", "closed"]
+    assert not target.online
+    assert not (target.path / ".kafka_cleanshutdown").exists(), "nobody may vouch for the copy"

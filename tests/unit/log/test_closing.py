@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from support.crash import ScratchFileSystem
 from support.managed_logs import append, open_manager
-from tidelog.common.fs import Volume
+from tidelog.common.fs import FileSystem, LocalFileSystem, Volume
 from tidelog.common.types import TopicPartition
 from tidelog.log import loading
 from tidelog.log.loading import CLOSING_THREADS
 from tidelog.log.manager import LogManager
 from tidelog.log.names import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
+from tidelog.log.scheduler import TimerQueue
+from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import FailingFileSystem
 from tidelog.testing.fs_hooks import HookedFileSystem, Operation
+
+SHM = Path("/dev/shm")
 
 
 class WatchedDisk(HookedFileSystem):
@@ -60,8 +66,8 @@ def test_logs_are_closed_side_by_side_and_everything_new_is_synced(tmp_path: Pat
 class CountedDisk(FailingFileSystem):
     """Counts what is asked of it; can be one that cannot be synced as a whole."""
 
-    def __init__(self, *, whole: bool = True) -> None:
-        super().__init__(ScratchFileSystem())
+    def __init__(self, *, whole: bool = True, inner: FileSystem | None = None) -> None:
+        super().__init__(inner or ScratchFileSystem())
         self.whole = whole
         self.done: list[Operation] = []
 
@@ -128,3 +134,36 @@ def test_no_stop_is_clean_whose_sync_failed(tmp_path: Path) -> None:
     manager.shutdown()
     assert manager.offline_dirs
     assert not (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_a_directory_on_another_disk_is_synced_by_itself(tmp_path: Path) -> None:
+    if not SHM.is_dir() or SHM.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system")
+    with TemporaryDirectory(dir=SHM) as elsewhere:
+        disk = CountedDisk(inner=LocalFileSystem())
+        manager = many_logs(tmp_path, disk)
+        manager.shutdown()
+        away, here = Path(elsewhere) / "t-7", tmp_path / "data" / "t-7"
+        shutil.move(here, away)
+        here.symlink_to(away)
+        manager = open_manager(tmp_path / "data", fs=disk, clock=(clock := ManualClock()))
+        for log in manager.logs.values():
+            append(log, [(b"k", b"v")])
+        disk.done.clear()
+        manager.shutdown()
+        synced = {operation.path for operation in disk.done if operation.kind in ("sync", "sync_dir")}
+        assert {path.parent for path in synced if path.suffix == ".log"} == {here}
+        assert here in synced
+        assert "sync_fs" in {operation.kind for operation in disk.done}
+        manager = open_manager(tmp_path / "data", fs=disk, clock=clock)
+        assert manager.dirs[0].was_clean
+        assert manager.logs[TopicPartition("t", 7)].log_end_offset == 2
+        manager.delete(TopicPartition("t", 7))  # and it can be deleted as any other
+        clock.advance(61)
+        assert isinstance(manager.scheduler, TimerQueue)
+        manager.scheduler.run_due()
+        assert not manager.offline_dirs
+        assert not list(away.iterdir())
+        assert not list((tmp_path / "data").glob("t-7*"))
+        manager.shutdown()

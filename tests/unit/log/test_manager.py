@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,11 @@ from tidelog.log.config import LogConfig
 from tidelog.log.log_dir import LogDir, disk_error
 from tidelog.log.manager import LogManager
 from tidelog.log.meta_properties import MetaProperties
+from tidelog.log.names import delete_dir_name
 from tidelog.log.scheduler import TimerQueue
 from tidelog.testing.clock import ManualClock
-from tidelog.testing.fs import FailingFileSystem
+from tidelog.testing.fs import FailingFileSystem, RecordingFileSystem, Survival
+from tidelog.testing.fs_hooks import HookedFileSystem, Operation
 
 CONFIG = LogConfig.from_topic({"internal.segment.bytes": 1000, "segment.index.bytes": 1200})
 
@@ -465,3 +468,121 @@ def test_an_unclean_stop_is_one_line_in_the_log(data: Path, caplog):
         open_manager(data).shutdown()
     assert len(caplog.messages) == 1
     assert f"recovered 5 partitions of {data} after an unclean stop" in caplog.messages[0]
+
+
+def kill(manager: LogManager) -> None:
+    """End without a word."""
+    for log in manager.all_logs():
+        log.release()
+    for directory in manager.dirs:
+        directory.close()
+
+
+def test_a_crash_in_a_deletion_leaves_nothing_to_a_later_log_of_that_name(data: Path) -> None:
+    """Its checkpoints were not written any more: the next log of that name ends below the start that they name."""
+    manager = open_manager(data)
+    log = manager.create(TP, CONFIG)
+    for _ in range(10):
+        append(log, [(b"old", b"x")])
+    log.flush()
+    log.advance_log_start(7)
+    manager.checkpoint()
+    log.rename(delete_dir_name(TP, "0" * 32))
+    kill(manager)
+    manager = open_manager(data)
+    log = manager.create(TP, CONFIG)
+    append(log, [(b"new", b"y")])
+    log.flush()
+    kill(manager)
+    manager = open_manager(data)
+    assert [record.key for record in all_records(manager.logs[TP])] == [b"new"]
+    assert manager.logs[TP].log_start_offset == 0
+    manager.shutdown()
+
+
+def test_a_log_that_is_set_aside_leaves_nothing_to_the_next(data: Path) -> None:
+    manager = open_manager(data)
+    log = manager.create(TP, CONFIG, topic_id=b"a" * 16)
+    for _ in range(10):
+        append(log, [(b"old", b"x")])
+    log.advance_log_start(7)
+    manager.shutdown()
+    manager = LogManager([data], clock=ManualClock(), rng=seeded_rng(5))
+    manager.open()
+    manager.load(topic_ids={TP.topic: b"b" * 16})
+    append(manager.create(TP, CONFIG, topic_id=b"b" * 16), [(b"new", b"y")])
+    kill(manager)
+    manager = open_manager(data)
+    assert [record.key for record in all_records(manager.logs[TP])] == [b"new"]
+    manager.shutdown()
+
+
+def test_a_topic_id_that_a_directory_is_given_survives_a_clean_stop(data: Path, tmp_path: Path) -> None:
+    manager = open_manager(data)
+    append(manager.create(TP, CONFIG), [(b"a", b"1")])  # made before topic ids
+    manager.shutdown()
+    disk = RecordingFileSystem(data)
+    manager = open_manager(data, fs=disk)
+    manager.logs[TP].assign_topic_id(b"a" * 16)
+    manager.shutdown()
+    *_, last = disk.crashes()
+    last.materialise(Survival.SYNCED, tmp_path / "found")
+    manager = open_manager(tmp_path / "found")
+    assert manager.dirs[0].was_clean
+    assert manager.logs[TP].topic_id == b"a" * 16
+    manager.shutdown()
+
+
+class SlowRename(HookedFileSystem):
+    """A copy's directory has its new name; who renamed it hears of that when a sync has twice looked for the old."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.renamed, self.told = threading.Event(), threading.Event()
+        self.looked = 0
+        self.synced: set[str] = set()
+
+    def before(self, operation: Operation) -> None:
+        if operation.kind == "open" and self.renamed.is_set() and "-future" in str(operation.path):
+            self.looked += 1
+            if self.looked > 1:
+                self.told.set()
+
+    def after(self, operation: Operation) -> None:
+        if operation.kind == "sync":
+            self.synced.add(operation.path.suffix)
+        if operation.kind == "rename" and operation.path.name.endswith("-future"):
+            self.renamed.set()
+            self.told.wait(20)
+
+
+@pytest.mark.parametrize("unsynced", [".log", ".snapshot"])
+def test_a_sync_follows_a_directory_that_is_being_renamed(tmp_path: Path, unsynced: str) -> None:
+    disk = SlowRename()
+    manager = open_manager(tmp_path / "a", tmp_path / "b", fs=disk)
+    manager.create(TP, CONFIG, dir=tmp_path / "a")
+    copy = manager.create(TP, CONFIG, dir=tmp_path / "b", future=True)
+    append(copy, [(b"a", b"1")])
+    if unsynced == ".snapshot":
+        copy.flush()
+        copy.take_snapshot()
+    task = manager.flush_task(copy)
+    assert task is not None
+    copy.release()  # so that its files are opened anew
+    disk.synced.clear()
+
+    def sync() -> None:
+        disk.renamed.wait(20)
+        task.run()
+        disk.told.set()
+
+    thread = threading.Thread(target=sync)
+    thread.start()
+    manager.replace_current_with_future(TP)
+    thread.join()
+    assert disk.looked
+    assert unsynced in disk.synced
+    manager.flushed(task)
+    assert task.error is None
+    assert not manager.offline_dirs
+    manager.shutdown()
