@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 from tidelog.broker.adoption.configs import merged
 from tidelog.broker.adoption.disk import DiskTopic
+from tidelog.broker.adoption.guard import few
 from tidelog.broker.adoption.metadata_log import KafkaTopic
 from tidelog.broker.adoption.note import Note
 from tidelog.broker.adoption.situation import AdoptionPlan, Situation
@@ -39,6 +40,8 @@ def plan_comeback(plan: AdoptionPlan, situation: Situation, before: Note, by_nam
             _raise_epochs(plan, image, found, kafka)
             if name not in situation.internal_configs:
                 _renew_configs(plan, image, kafka, before, situation)
+    if plan.unknown:
+        plan.changes.append(f"how it configured {few(plan.unknown)} is not known")
 
 
 def _is_gone(

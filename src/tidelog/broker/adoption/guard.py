@@ -31,9 +31,8 @@ async def guard_unknown(broker: Broker) -> None:
     for topic in note.unknown:
         broker.configs.guard(topic, GUARD)
     logger.warning(
-        "The configs of %d adopted topics are unknown (%s). They are served, but nothing is deleted from them and they "
-        "are not compacted, until their configs are set, or the broker is started with --accept-defaults.",
-        len(note.unknown),
+        "How an Apache Kafka configured these topics is unknown: %s. They are served, but nothing is deleted from them "
+        "and they are not compacted, until their configs are set, or the broker is started with --accept-defaults.",
         few(note.unknown),
     )
 

@@ -213,7 +213,8 @@ def test_where_nobody_knows_what_kafka_had_the_topic_is_guarded():
     now = folded(TOPIC, partition(0), config("cleanup.policy", "delete"))
     assert comeback(now, {"cleanup.policy": "compact"}, Note()).unknown == ["t"]
     assert comeback(now, {"cleanup.policy": "delete"}, Note()).unknown == []
-    assert comeback(None, {"cleanup.policy": "delete"}, Note()).unknown == ["t"]
+    made = comeback(None, {"cleanup.policy": "delete"}, Note())
+    assert (made.unknown, made.changes) == (["t"], ["how it configured t is not known"])
     known = comeback(now, {}, note({}, unknown=["t"]))
     assert (known.configs, known.unknown) == ({"t": {"cleanup.policy": "delete"}}, [])
 
