@@ -90,6 +90,13 @@ TOOLS = [
         "unit/testing/test_broker.py",
     ),
     Mutant(
+        "properties-must-be-utf-8",
+        "cli/properties_file.py",
+        'text = data.decode("latin-1")',
+        "raise",
+        "unit/cli/test_main.py",
+    ),
+    Mutant(
         "json-fields-ignored",
         "cli/record_text.py",
         "value.keys() - {*FIELDS, *CONSUMED}",

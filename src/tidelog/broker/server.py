@@ -320,9 +320,6 @@ class Broker:
                 "authorizer.class.name is set, but this version enforces no ACLs: start with "
                 "--set authorizer.class.name= to serve everything to everybody"
             )
-        roles = self.config[keys.PROCESS_ROLES]
-        if roles and "broker" not in roles:
-            raise UsageError("process.roles=controller: a Tidelog node is a broker; add the broker role")
 
     async def _open_store(self, directory: Path) -> None:
         store = self._shared_store

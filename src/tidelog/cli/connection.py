@@ -7,13 +7,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tidelog.cli.properties_file import read_properties
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
-from tidelog.common.properties import parse_properties
 
 if TYPE_CHECKING:
     from tidelog.client.cluster_client import ClusterClient
@@ -56,7 +55,7 @@ def connection_options(command: F) -> F:
 def client_settings(server: str | None, config_file: str | None, **more: object) -> dict[str, object]:
     settings: dict[str, object] = {}
     if config_file is not None:
-        settings.update(parse_properties(Path(config_file).read_text("utf-8")))
+        settings.update(read_properties(config_file))
     if server is not None or "bootstrap.servers" not in settings:
         settings["bootstrap.servers"] = server or os.environ.get(SERVER_VARIABLE, DEFAULT_SERVER)
     settings.update({key: value for key, value in more.items() if value is not None})

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tidelog.cli.output import Output, time_text
+from tidelog.cli.properties_file import read_properties
 from tidelog.common.errors import UsageError
-from tidelog.common.properties import parse_properties
 from tidelog.common.uuids import uuid_to_text
 from tidelog.log import checkpoint, partition_metadata, producer_snapshot, txn_index
 from tidelog.log.names import (
@@ -83,7 +83,7 @@ def _epochs(path: Path, data: bytes, base: int, output: Output) -> None:
 
 
 def _properties(path: Path, data: bytes, base: int, output: Output) -> None:
-    output.record(parse_properties(data.decode("latin-1")))
+    output.record(read_properties(str(path)))
 
 
 def _topic_id(path: Path, data: bytes, base: int, output: Output) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.common.errors import TidelogError, UsageError
@@ -90,14 +89,11 @@ def serve(arguments: Arguments) -> int:
 def build_config(arguments: Arguments) -> BrokerConfig:
     """The file's values, under those of the command line."""
     from tidelog.broker.config.broker_config import BrokerConfig
-    from tidelog.common.properties import parse_properties
+    from tidelog.cli.properties_file import read_properties
 
     raw: dict[str, str] = {}
     if arguments.properties is not None:
-        try:
-            raw = parse_properties(Path(arguments.properties).read_text("utf-8"))
-        except OSError as error:
-            raise UsageError(f"{arguments.properties} cannot be read: {error.strerror}") from error
+        raw = read_properties(arguments.properties)
     if arguments.data_dir is not None or not (raw.get("log.dirs") or raw.get("log.dir") or arguments.properties):
         raw["log.dirs"] = arguments.data_dir or DEFAULT_DATA_DIR
     if arguments.listen is not None or "listeners" not in raw:

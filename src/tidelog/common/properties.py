@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 _LINE_END = re.compile(r"\r\n|\n|\r")  # and no other: Java knows no vertical tab or form feed here
+_HEX = re.compile("[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def parse_properties(text: str) -> dict[str, str]:
+    """The keys and their values; ValueError where Java would not read on."""
     result: dict[str, str] = {}
     for line in _logical_lines(text):
         key, value = _split(line)
@@ -72,8 +74,11 @@ def _unescape(text: str) -> str:
             index += 1
             continue
         following = text[index + 1]
-        if following == "u" and index + 6 <= len(text):
-            out.append(chr(int(text[index + 2 : index + 6], 16)))
+        if following == "u":
+            digits = text[index + 2 : index + 6]
+            if not _HEX.fullmatch(digits):
+                raise ValueError(f"\\u{digits} is no character; a backslash itself is written twice")
+            out.append(chr(int(digits, 16)))
             index += 6
         else:
             out.append(_ESCAPES.get(following, following))

@@ -83,7 +83,7 @@ def test_a_properties_file_its_unknown_keys_and_json_logs(serve, tmp_path):
             "enforces no ACLs",
         ),
         (("nowhere.properties",), "nowhere.properties"),
-        (("--set", "process.roles=controller"), "a Tidelog node is a broker"),
+        (("--set", "process.roles=controller"), "A Tidelog node is a broker"),
     ],
 )
 def test_what_cannot_be_is_said(serve, arguments, says):

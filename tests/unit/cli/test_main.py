@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
 from tidelog.cli import main as cli
+from tidelog.cli.serve import Arguments, build_config
+from tidelog.common.config import ConfigError
+from tidelog.common.errors import UsageError
 
 
 @pytest.mark.parametrize("entry", cli.COMMANDS, ids=lambda entry: entry.name)
@@ -48,3 +52,27 @@ def test_a_typo_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("tidelog")
+
+
+def arguments_of(tmp_path: Path, text: bytes) -> Arguments:
+    (tmp_path / "server.properties").write_bytes(text)
+    arguments = Arguments()
+    arguments.properties = str(tmp_path / "server.properties")
+    return arguments
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "latin-1"])
+def test_a_properties_file_may_be_written_as_java_does(tmp_path: Path, coding: str) -> None:
+    arguments = arguments_of(tmp_path, "# Größe\nlog.dirs=/größe\nnum.partitions=3\n".encode(coding))
+    assert build_config(arguments).raw == {"log.dirs": "/größe", "num.partitions": "3"}
+
+
+def test_what_is_no_properties_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"server\.properties is no properties file: \\users is no character"):
+        build_config(arguments_of(tmp_path, rb"log.dirs=C:\users\kafka"))
+
+
+def test_a_node_that_is_no_broker_is_refused(tmp_path: Path) -> None:
+    text = b"process.roles=controller\nlisteners=CONTROLLER://:9093\ncontroller.listener.names=CONTROLLER\n"
+    with pytest.raises(ConfigError, match="add the broker role"):
+        build_config(arguments_of(tmp_path, text))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from tidelog.common.errors import UsageError
 from tidelog.testing import Broker
 
 
@@ -58,8 +57,3 @@ def test_the_fixtures_broker_has_the_keys_of_tidelog_config(tidelog):
 def test_keys_that_nobody_knows_are_named_with_what_was_meant(caplog):
     with Broker(config={"num.partitons": "3", "entirely.different": "1", "num.partitions": "3"}):
         assert "ignored: num.partitons (did you mean num.partitions?), entirely.different" in caplog.text
-
-
-def test_a_node_that_is_no_broker_is_refused():
-    with pytest.raises(UsageError, match="add the broker role"), Broker(config={"process.roles": "controller"}):
-        pass

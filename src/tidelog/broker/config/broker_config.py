@@ -243,6 +243,11 @@ class BrokerConfig:
         return {**{name.upper(): "PLAINTEXT" for name in names}, **table}
 
     def _check(self) -> None:
+        roles = self[keys.PROCESS_ROLES]
+        if roles and "broker" not in roles:
+            raise ConfigError(
+                keys.PROCESS_ROLES.name, ",".join(roles), "A Tidelog node is a broker: add the broker role"
+            )
         if not self.listeners:
             raise ConfigError("listeners", self.raw.get("listeners"), "At least one broker listener is needed")
         if self.inter_broker_listener not in {endpoint.name for endpoint in self.listeners}:
