@@ -48,6 +48,20 @@ CONTROL = [
         "faults/broker/test_hang_ups.py",
     ),
     Mutant(
+        "a-broken-handler-leaves-its-records",
+        "broker/coordinator/group/state.py",
+        "            self._undo(error)\n",
+        "",
+        "unit/broker/coordinator/test_refused_writes.py",
+    ),
+    Mutant(
+        "what-cannot-be-encoded-stays-in-memory",
+        "broker/coordinator/shard.py",
+        "except ProtocolError as error:",
+        "except ZeroDivisionError as error:",
+        "unit/broker/coordinator/test_refused_writes.py",
+    ),
+    Mutant(
         "changes-at-the-same-time",
         "broker/controller/changes.py",
         "async with self._lock:",

@@ -25,7 +25,7 @@ from tidelog.broker.coordinator.records import CoordinatorRecord, RecordCodec
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.broker.coordinator.timers import Action, LoopTimers, Scheduler, Timers
 from tidelog.common.clock import Clock
-from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
+from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.records.batch import iter_batches
@@ -275,21 +275,23 @@ class Shard:
                 part = result.records[start : start + DIVIDE_AT]
                 self._enqueue(Result(part, replay=result.replay, producer=result.producer))
             return
-        encoded = [self.codec.encode(record) for record in result.records]
+        try:
+            encoded = [self.codec.encode(record) for record in result.records]
+        except ProtocolError as error:
+            self._refuse(result, f"a coordinator record cannot be encoded: {error}", ErrorCode.UNKNOWN_SERVER_ERROR)
         size = sum(len(key) + len(value or b"") + RECORD_OVERHEAD for key, value in encoded)
         if not self._reserve(size):
-            self._refuse(result, size)
+            self._refuse(result, f"{size} bytes of coordinator records are more than a batch of {self.tp} may hold")
         if result.producer is not None:
             self._append_now(self._build(encoded, result.producer), lambda: self._replay(result))
             return
         self._gather(encoded, size)
         self._replay(result)
 
-    def _refuse(self, result: Result, size: int) -> NoReturn:
+    def _refuse(self, result: Result, text: str, code: ErrorCode = ErrorCode.RECORD_LIST_TOO_LARGE) -> NoReturn:
         """No batch may hold these records: nothing is written, and nothing of them may be true."""
-        text = f"{size} bytes of coordinator records are more than a batch of {self.tp} may hold"
         if result.replay:
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, text)
+            raise KafkaError(code, text)
         logger.warning("%s", text)
         if result.undo is None:  # memory is ahead of the log
             self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -188,6 +188,56 @@ def test_a_returning_static_member_is_answered_when_the_append_fails(groups: Gro
     assert groups.heartbeat("g", member, instance="i") == ErrorCode.NONE  # nothing of it was written
 
 
+def test_a_name_too_long_for_a_member_id_makes_no_member(groups: Groups) -> None:
+    """Members' ids are in everybody's answers: one that no answer can hold would cut off the group's leader."""
+    protocol = m.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=subscription())
+    for instance, client in ((None, "c" * 32_760), ("i" * 32_760, "c"), (None, "ü" * 16_380)):
+        request = m.JoinGroupRequest(
+            group_id="long",
+            session_timeout_ms=300_000,
+            rebalance_timeout_ms=300_000,
+            group_instance_id=instance,
+            protocol_type="consumer",
+            protocols=[protocol],
+        )
+        caller = Caller(client, "/h", 3)
+        answer = groups.request("long", lambda machine, reply, r=request, c=caller: machine.join(r, c, reply))  # type: ignore[misc]  # bound default
+        assert answer.code is ErrorCode.INVALID_REQUEST
+    member = groups.join("long").response
+    assert (member.generation_id, len(member.members)) == (1, 1)
+    assert groups.sync("long", member.member_id).response.error_code == 0
+    groups.check_bystander()
+
+
+def test_a_record_that_cannot_be_encoded_is_refused_as_one_too_large(groups: Groups) -> None:
+    epoch = groups.consume("g", "first").response.member_epoch
+    refused = groups.consume("g", "m" * 40_000)
+    assert refused.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    groups.check_bystander()
+    assert groups.consume("g", "first", epoch).response.member_epoch == epoch
+    assert list(groups.machine().state.groups["g"].members) == ["first"]
+
+
+@pytest.mark.parametrize("present", [False, True], ids=["new", "known"])
+def test_a_handler_that_breaks_leaves_the_group_as_it_was(
+    groups: Groups, present: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if present:
+        assert groups.consume("g", "first").error is None
+
+    def broken(self: GroupConfig, group_id: str) -> int:
+        raise ValueError("a fault")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GroupConfig, "heartbeat_interval_of", broken)
+        with pytest.raises(ValueError, match="a fault"):
+            groups.consume("g", "second")
+    assert ("g" in groups.machine().state.groups) is present
+    groups.check_bystander()
+    assert groups.consume("g", "second").error is None
+    groups.check_bystander()
+
+
 def test_a_writer_that_breaks_is_heard_of(groups: Groups, caplog: pytest.LogCaptureFixture) -> None:
     leader = groups.join("g").response.member_id
     groups.log.break_next = RuntimeError("the writer's own trouble")

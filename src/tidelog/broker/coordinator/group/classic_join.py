@@ -11,6 +11,7 @@ from tidelog.broker.coordinator.group.classic_states import ClassicState
 from tidelog.broker.coordinator.result import Caller, Reply, Result
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng
+from tidelog.common.types import MAX_INT16
 from tidelog.protocol.messages import JoinGroupRequest, JoinGroupResponse
 
 #: From this version on a new dynamic member is first given its id (KIP-394).
@@ -60,6 +61,8 @@ class ClassicJoin:
     ) -> Result | None:
         prefix = caller.client_id if request.group_instance_id is None else request.group_instance_id
         member_id = f"{prefix}-{_uuid(self._rng)}"
+        if len(member_id.encode()) > MAX_INT16:  # no answer could name it, of whichever member
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "The client's name is too long to make a member id of it.")
         if request.group_instance_id is not None:
             if request.group_instance_id in group.static:
                 return self._replace_static(group, request, caller, reply, member_id)

@@ -251,15 +251,19 @@ class Emitter:
     def result(self, response: Any = NO_RESPONSE) -> Result:
         return Result(self.records, response, replay=False, undo=self._undo)
 
-    def _undo(self, error: KafkaError) -> None:
+    def _undo(self, error: BaseException) -> None:
         if self._restore is not None:
             self._restore()
 
     def guard(self, step: Callable[[], Result]) -> Result:
-        """Run a handler. If it refuses after it has emitted records, they are true all the same and must be written."""
+        """Run a handler. If it refuses after it has emitted records, they are true all the same and must be written; if
+        it breaks, they are not, and the group becomes again what it was."""
         try:
             return step()
         except KafkaError as error:
             if not self.records:
                 raise
             return self.result(error)
+        except Exception as error:
+            self._undo(error)
+            raise
