@@ -268,6 +268,13 @@ MUTANTS = [
         "unit/spark/test_wire_scan.py",
     ),
     Mutant(
+        "spark-decision-of-many-tasks-too-large",
+        "spark/decisions.py",
+        "codec=Codec.GZIP,",
+        "codec=None,",
+        SPARK,
+    ),
+    Mutant(
         "spark-superseded-driver-aborts",
         "spark/strays.py",
         "if not await log.condemn(strays):",

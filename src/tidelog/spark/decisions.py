@@ -36,6 +36,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
+from tidelog.records.compression import Codec
 from tidelog.spark.decision_reader import Entries, read_entries
 from tidelog.spark.transaction_names import TransactionName
 
@@ -132,7 +133,10 @@ class DecisionLog:
         self._cluster, self._topic, self._query = cluster, topic, query
         self._limit_ms = decision_limit_ms(cluster.config[keys.TRANSACTION_TIMEOUT_MS])
         self._producer = ArrowProducer(
-            cluster, transactional_id=f"{topic}/{query}", transaction_timeout_ms=self._limit_ms
+            cluster,
+            transactional_id=f"{topic}/{query}",
+            transaction_timeout_ms=self._limit_ms,
+            codec=Codec.GZIP,  # a decision is one record, which names every task of the batch
         )
         self._found: dict[TopicPartition, Entries] = {}
         #: What the newest reading has shown.

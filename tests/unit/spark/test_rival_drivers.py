@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from typing import Any
 
 import pytest
@@ -23,7 +24,9 @@ from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.producer.transactions import OpenTransaction
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition as TP
+from tidelog.common.uuids import uuid_to_text
 from tidelog.protocol.api import ApiKey
+from tidelog.records.control import end_txn_marker
 from tidelog.spark.commit_protocol import TransactionLostError, recover_jobs
 from tidelog.spark.decision_reader import read_entries
 from tidelog.spark.decisions import (
@@ -228,5 +231,30 @@ def test_a_claim_is_acknowledged_whatever_the_user_wants_for_his_rows(acks: str)
             await claim(careless, TOPIC, name())
         (request,) = broker.asked(ApiKey.PRODUCE)
         assert request.acks == -1
+
+    run(scenario)
+
+
+def test_a_batch_of_very_many_tasks_can_be_decided() -> None:
+    """A decision is one record: it must fit into what topics take by default (max.message.bytes)."""
+    query = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
+    rng = random.Random(7)
+    attempts = [f"{number}-{uuid_to_text(rng.randbytes(16))}" for number in range(20_000)]
+    mine = tuple(
+        OpenTransaction(name(query, 12_345, number, attempt), 9_000 + number, 0)
+        for number, attempt in enumerate(attempts)
+    )
+
+    async def scenario(broker: Coordinator, cluster: ClusterClient) -> None:
+        log = DecisionLog(cluster, TOPIC, query)
+        await log.open()
+        await log.decide(Decision(query, 12_345, mine))
+        (request,) = broker.asked(ApiKey.PRODUCE)
+        assert len(request.topic_data[0].partition_data[0].records) < 1_048_588
+        assert await decided(cluster, query) == Decision(query, 12_345, mine)
+        broker.stable = [0] * PARTITIONS  # then it is read as what lies behind somebody's open transaction
+        marker = end_txn_marker(5, 0, committed=True, coordinator_epoch=0, timestamp=0)
+        broker.append(home_of(query, PARTITIONS), marker)
+        assert await decided(cluster, query) == Decision(query, 12_345, mine)
 
     run(scenario)

@@ -56,13 +56,15 @@ class ArrowProducer:
         idempotent: bool | None = None,
         transaction_timeout_ms: int | None = None,
         acks: int | None = None,
+        codec: Codec | None = None,
     ) -> None:
-        """The last three go before the client's `enable.idempotence`, `transaction.timeout.ms` and `acks`."""
+        """The last four go before the client's `enable.idempotence`, `transaction.timeout.ms`, `acks` and
+        `compression.type`."""
         config = cluster.config
         self.state = ProducerState(transactional_id)
         self._cluster = cluster
         self._buffer_bytes = buffer_bytes
-        self._codec = Codec.from_name(config[keys.COMPRESSION_TYPE])
+        self._codec = Codec.from_name(config[keys.COMPRESSION_TYPE]) if codec is None else codec
         self._batch_bytes = min(config[keys.BATCH_SIZE], config[keys.MAX_REQUEST_SIZE])
         wanted = config[keys.ENABLE_IDEMPOTENCE] if idempotent is None else idempotent
         self._idempotent = wanted or transactional_id is not None
