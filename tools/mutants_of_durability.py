@@ -139,4 +139,11 @@ DURABILITY = [
         "        await asyncio.get_running_loop().run_in_executor(None, copy.flush)\n",
         "unit/broker/test_movers.py",
     ),
+    Mutant(
+        "failed-removal-goes-unheard",
+        "log/manager.py",
+        "scheduler=self.scheduler_in(path.parent)",
+        "scheduler=self.scheduler",
+        "unit/log/test_manager.py",
+    ),
 ]

@@ -124,7 +124,7 @@ def _load_log(
             clock=manager.clock,
             rng=manager.rng,
             files=manager.files,
-            scheduler=manager.scheduler,
+            scheduler=manager.scheduler_in(path.parent),
             recovery_point=known.recovery_points.get(tp, 0),
             log_start_offset=known.log_starts.get(tp, 0),
             clean=known.clean,

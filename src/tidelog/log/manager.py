@@ -45,7 +45,7 @@ from tidelog.log.names import (
     future_dir_name,
     stray_dir_name,
 )
-from tidelog.log.scheduler import Scheduler, TimerQueue
+from tidelog.log.scheduler import Action, GuardedScheduler, Scheduler, TimerQueue
 from tidelog.log.tasks import CheckpointTask, FlushTask
 
 if TYPE_CHECKING:
@@ -80,6 +80,10 @@ class LogManager:
         self.files = files if files is not None else FileBudget(_open_files())
         self.defaults: Mapping[str, object] = dict(defaults or {})
         self.dirs = [LogDir(path, fs) for path in dirs]
+        self._schedulers = {
+            directory.path: GuardedScheduler(self.scheduler, partial(self._run_later, directory))
+            for directory in self.dirs
+        }
         self.logs: dict[TopicPartition, PartitionLog] = {}
         #: Replicas that are being moved to another directory, beside their current ones.
         self.future: dict[TopicPartition, PartitionLog] = {}
@@ -223,6 +227,14 @@ class LogManager:
     def dir_of(self, log: PartitionLog) -> LogDir:
         return self._dir_at(log.dir.parent)
 
+    def scheduler_in(self, path: Path) -> Scheduler:
+        """What runs later for the logs of a directory: if it fails there, that goes offline; if that is, not at all."""
+        return self._schedulers[path]
+
+    def _run_later(self, directory: LogDir, action: Action) -> None:
+        if directory.online:
+            self._guard(directory, action)
+
     def _dir_at(self, path: Path) -> LogDir:
         for directory in self.dirs:
             if directory.path == path:
@@ -272,7 +284,7 @@ class LogManager:
             rng=self.rng,
             topic_id=topic_id,
             files=self.files,
-            scheduler=self.scheduler,
+            scheduler=self.scheduler_in(path.parent),
             producer_expiration_ms=self.producer_expiration_ms,
         )
 

@@ -50,3 +50,14 @@ class TimerQueue:
             heapq.heappop(self._heap)[2]()
             done += 1
         return done
+
+
+class GuardedScheduler:
+    """Hands what is due to a guard, which runs it and knows what an error of the disk means."""
+
+    def __init__(self, inner: Scheduler, guard: Callable[[Action], None]) -> None:
+        self._inner = inner
+        self._guard = guard
+
+    def call_later(self, seconds: float, action: Action) -> object:
+        return self._inner.call_later(seconds, lambda: self._guard(action))

@@ -586,3 +586,30 @@ def test_a_sync_follows_a_directory_that_is_being_renamed(tmp_path: Path, unsync
     assert task.error is None
     assert not manager.offline_dirs
     manager.shutdown()
+
+
+@pytest.mark.parametrize("started", ["now", "before"])
+def test_a_disk_that_fails_to_remove_old_segments_goes_offline(tmp_path: Path, started: str) -> None:
+    disk, clock = FailingFileSystem(), ManualClock()
+    config = LogConfig.from_topic({"retention.ms": 1000})
+
+    def begin() -> LogManager:
+        return open_manager(tmp_path / "a", tmp_path / "b", fs=disk, clock=clock, config=config)
+
+    manager = begin()
+    logs = [manager.create(TopicPartition("t", number), config) for number in range(2)]
+    for log in logs:
+        append(log, [(b"a", b"1")])
+    if started == "before":
+        manager.shutdown()
+        manager = begin()
+    clock.advance(2)
+    assert manager.run_retention() == 2
+    disk.fail("unlink", f"{logs[0].dir.parent.name}/t-0/*.deleted")
+    clock.advance(61)
+    assert isinstance(manager.scheduler, TimerQueue)
+    manager.scheduler.run_due()
+    assert [directory.path for directory in manager.offline_dirs] == [logs[0].dir.parent]
+    assert not list(logs[1].dir.glob("*.deleted"))
+    append(manager.logs[TopicPartition("t", 1)], [(b"b", b"2")])
+    manager.shutdown()
