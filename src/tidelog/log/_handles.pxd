@@ -1,11 +1,13 @@
 cdef class FileBudget:
     cdef readonly Py_ssize_t limit
     cdef readonly Py_ssize_t open_files
+    cdef int ceiling
     cdef Handle head
 
     cdef void push(self, Handle handle) noexcept
     cdef void drop(self, Handle handle) noexcept
     cdef int shrink(self) except -1
+    cdef int shrink_to(self, Py_ssize_t limit) except -1
 
 
 cdef class Handle:

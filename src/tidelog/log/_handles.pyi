@@ -1,9 +1,10 @@
 class FileBudget:
-    """At most `limit` open files and maps, the least recently used ones closed first."""
+    """At most `limit` open files and maps, the least recently used ones closed first; fewer while all descriptors of
+    the process below the number `ceiling` are in use (0: there is none)."""
 
     limit: int
     open_files: int
-    def __init__(self, limit: int = 512) -> None: ...
+    def __init__(self, limit: int = 512, ceiling: int = 0) -> None: ...
     def __len__(self) -> int: ...
     def resize(self, limit: int) -> None:
         """Change the limit; closes what is too much."""

@@ -9,18 +9,37 @@ Invariants:
 
 - A pinned handle is never closed by the budget. Whoever gives out the file descriptor (a slice on its way to a socket)
   or does I/O that releases the interpreter lock holds a pin; the budget may be exceeded while everything is pinned.
+- The last descriptors of the process are not the budget's: when they are in use (a crowd of connections took the
+  others), some of the least recently used files are closed for each one that is opened.
 - All bookkeeping happens in C under the interpreter lock, without calling Python in between: threads (flusher,
   cleaner, loaders) share one budget without another lock. Opening a file does release the lock, so two threads may open
   the same one; `_open` is asked to give way when it finds that it came second.
 """
 
+cdef extern from "sys/socket.h":
+    int socket(int domain, int kind, int protocol)
+    int AF_UNIX
+    int SOCK_STREAM
+
+cdef extern from "unistd.h":
+    int close(int fd)
+
+
+cdef bint is_used_up(int ceiling) noexcept:
+    """Whether the process has no free descriptor below this number: a new one gets the lowest."""
+    cdef int lowest = socket(AF_UNIX, SOCK_STREAM, 0)
+    if lowest >= 0:
+        close(lowest)
+    return lowest < 0 or lowest >= ceiling
 
 
 cdef class FileBudget:
-    """At most `limit` open files and maps, the least recently used ones closed first."""
+    """At most `limit` open files and maps, the least recently used ones closed first; fewer while all descriptors of
+    the process below the number `ceiling` are in use (0: there is none)."""
 
-    def __cinit__(self, Py_ssize_t limit=512):
+    def __cinit__(self, Py_ssize_t limit=512, int ceiling=0):
         self.limit = limit
+        self.ceiling = ceiling
         self.open_files = 0
         self.head = Handle.__new__(Handle)
         self.head.newer = self.head
@@ -48,9 +67,16 @@ cdef class FileBudget:
         handle.older = None
 
     cdef int shrink(self) except -1:
+        if self.open_files > self.limit:
+            self.shrink_to(self.limit)
+        if self.ceiling > 0 and is_used_up(self.ceiling):
+            self.shrink_to(self.open_files - self.open_files // 8 - 1)
+        return 0
+
+    cdef int shrink_to(self, Py_ssize_t limit) except -1:
         cdef Handle handle = self.head.newer
         cdef Handle following
-        while self.open_files > self.limit and handle is not self.head:
+        while self.open_files > limit and handle is not self.head:
             following = handle.newer
             if handle.pins == 0:
                 handle.close()
@@ -87,8 +113,7 @@ cdef class Handle:
                 self.is_open = True
                 self.budget.push(self)
                 self.budget.open_files += 1
-                if self.budget.open_files > self.budget.limit:
-                    self.budget.shrink()
+                self.budget.shrink()
         finally:
             self.pins -= 1
         return 0

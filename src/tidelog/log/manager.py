@@ -77,7 +77,7 @@ class LogManager:
         self.clock = clock
         self.rng = rng or system_rng()
         self.scheduler: Scheduler = scheduler or TimerQueue(clock)
-        self.files = files if files is not None else FileBudget(_open_files())
+        self.files = files if files is not None else _file_budget()
         self.defaults: Mapping[str, object] = dict(defaults or {})
         self.dirs = [LogDir(path, fs) for path in dirs]
         self._schedulers = {
@@ -523,10 +523,13 @@ class LogManager:
             directory.write_shutdown_marker(broker_epoch)
 
 
-def _open_files() -> int:
-    """How many files the logs may keep open: a map takes two descriptors, and the rest of the process needs some."""
+def _file_budget() -> FileBudget:
+    """Files that the logs may keep open: a map takes two descriptors, and the rest of the process needs some. The last
+    few descriptors are for what is opened for a moment, such as checkpoints."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 4096 if soft == resource.RLIM_INFINITY else max(64, min(soft // 3, 4096))
+    if soft == resource.RLIM_INFINITY:
+        return FileBudget(4096)
+    return FileBudget(max(64, min(soft // 3, 4096)), ceiling=max(0, soft - 32))
 
 
 def _flush_is_due(log: PartitionLog, now_ms: int) -> bool:

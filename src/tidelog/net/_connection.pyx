@@ -25,6 +25,7 @@ from tidelog.common.errors import ProtocolError
 from tidelog.net._outgoing cimport ASIDE, BROKEN, COLD, DRAINED, STALLED, YIELDED, Outgoing
 from tidelog.net._outgoing import warm
 from tidelog.net._receive cimport ReceiveBuffers
+from tidelog.net.descriptors import is_scarce
 from tidelog.net.tuning import tune
 
 cdef extern from "_socket.h" nogil:
@@ -375,6 +376,9 @@ cdef class ServerConnection:
                         self.writer_fd = os.dup(self.fd)
                     except OSError as error:  # no descriptors left: it could not be told when to send on
                         self.close(f"its answer cannot be sent: {error}")
+                        return 0
+                    if is_scarce(self.writer_fd):
+                        self.close("its answer cannot be sent: few descriptors are left (ulimit -n)")
                         return 0
                 self.loop.add_writer(self.writer_fd, self._writable)
         elif outcome == COLD or outcome == ASIDE:

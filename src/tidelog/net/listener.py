@@ -12,12 +12,13 @@ from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
 from tidelog.net._senders import Senders
 from tidelog.net.connection_table import FOREVER, ConnectionTable
+from tidelog.net.descriptors import is_scarce
 
 logger = logging.getLogger("tidelog.net")
 
 #: Connections accepted in one turn of the loop, at most.
 TURN = 64
-#: How long to wait when the system does not give us a connection (no descriptors left).
+#: How long to wait when the system gives us no connection, or one of the last descriptors.
 PAUSE_SECONDS = 1.0
 
 
@@ -103,6 +104,16 @@ class Listener:
                 return
             except OSError as error:
                 logger.error("%s accepts nobody for %g s: %s", self.name, PAUSE_SECONDS, error)
+                self._hold(PAUSE_SECONDS)
+                return
+            if is_scarce(sock.fileno()):
+                logger.error(
+                    "closed %s, and %s accepts nobody for %g s: few descriptors are left (ulimit -n)",
+                    address[0],
+                    self.name,
+                    PAUSE_SECONDS,
+                )
+                sock.close()
                 self._hold(PAUSE_SECONDS)
                 return
             self._welcome(sock, address[0])

@@ -169,3 +169,39 @@ def test_five_thousand_connections(server: TidelogServer) -> None:
         for sock in connections:
             sock.close()
     check_alive(server)
+
+
+def test_a_crowd_takes_no_descriptor_that_the_logs_need(tmp_path: Path) -> None:
+    """Idle connections up to the limit of open files: checkpoints, new segments and new topics go on."""
+    limit = 300
+    with TidelogServer(tmp_path, properties={"replica.high.watermark.checkpoint.interval.ms": "200"}) as crowded:
+        resource.prlimit(crowded.pid, resource.RLIMIT_NOFILE, (limit, limit))
+        early = [connect(crowded) for _ in range(20)]
+        crowd = [connect(crowded) for _ in range(limit)]
+        try:
+            deadline = time.monotonic() + 60
+            while "few descriptors are left" not in crowded.log:
+                assert time.monotonic() < deadline, "nobody was turned away"
+                time.sleep(0.05)
+            good = encode_request(ApiKey.API_VERSIONS, 3, 9, "check", ApiVersionsRequest(client_software_name="x"))
+            for _ in range(10):
+                time.sleep(0.2)  # as long as a checkpoint takes to come round
+                assert crowded.process is not None
+                assert crowded.process.poll() is None, crowded.log[-2000:]
+                early[0].sendall(good)
+                size, correlation = struct.unpack(">ii", early[0].recv(8, socket.MSG_WAITALL))
+                assert correlation == 9
+                early[0].recv(size - 4, socket.MSG_WAITALL)
+            assert "taken offline" not in crowded.log
+        finally:
+            for sock in [*early, *crowd]:
+                sock.close()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                check_alive(crowded)
+                break
+            except (ConnectionError, struct.error):
+                time.sleep(0.1)
+        else:
+            raise AssertionError("nobody was let in again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -121,3 +122,27 @@ def test_many_threads_share_one_budget(home: Home) -> None:
     assert not wrong
     assert all(file.pins == 0 for file in made)
     assert len(home.files) == sum(file.opened for file in made) <= 3
+
+
+def test_the_last_descriptors_of_the_process_are_not_the_budgets(tmp_path: Path) -> None:
+    lowest = os.dup(0)
+    os.close(lowest)
+    home = Home(tmp_path, LOCAL_FS, SYSTEM_CLOCK, FileBudget(1000, ceiling=lowest + 20))
+    crowd: list[int] = []
+    try:
+        made = files(home, 8)
+        assert len(home.files) == 8
+        while not crowd or crowd[-1] < lowest + 22:
+            crowd.append(os.dup(0))
+        for number, file in enumerate(made):  # those that were closed are opened again, in the place of others
+            assert file.read_at(0, 10) == b"file %d" % number
+        made += files(home, 40)
+        assert len(home.files) < 10
+    finally:
+        for descriptor in crowd:
+            os.close(descriptor)
+    for file in made:
+        file.ensure_open()
+    assert len(home.files) <= 20, "they stay below the ceiling by themselves"
+    for file in made:
+        file.close()

@@ -104,6 +104,21 @@ async def test_without_descriptors_an_answer_that_must_wait_closes_its_connectio
 
 
 @async_test
+async def test_an_answer_that_must_wait_takes_none_of_the_last_descriptors(monkeypatch):
+    sink = RecordingSink(lambda connection, frame: connection.write([framed(bytes(64 << 20))]))
+    async with listening(sink, send_buffer=32 << 10) as (listener, host, port):
+        _, writer = await asyncio.open_connection(host, port)
+        await until(lambda: listener.table.connections)
+        before = len(os.listdir("/proc/self/fd"))
+        monkeypatch.setattr("tidelog.net._connection.is_scarce", lambda descriptor: True)
+        writer.write(framed(b"much, please"))
+        await until(lambda: sink.lost)
+        assert not listener.table.connections
+        await until(lambda: len(os.listdir("/proc/self/fd")) < before)
+        writer.close()
+
+
+@async_test
 async def test_the_memory_of_a_huge_frame_goes_with_it():
     sink = RecordingSink(lambda connection, frame: connection.write([framed(b"ok")]))
     async with listening(sink) as (_, host, port):

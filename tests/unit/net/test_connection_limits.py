@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import os
+import resource
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -14,6 +15,7 @@ import uvloop
 
 from support.loop import until
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
+from tidelog.net.descriptors import LEAST_RESERVE
 from tidelog.testing.clock import ManualClock
 
 from .harness import RecordingSink, framed, listening, many_listening, read_frame
@@ -232,6 +234,34 @@ def test_out_of_descriptors_is_a_pause_and_not_the_end(caplog, monkeypatch):
 
     run(main())
     assert "Too many open files" in caplog.text
+
+
+def test_the_last_descriptors_are_not_for_connections(caplog, monkeypatch):
+    """Anybody may open connections until there are no more: the logs need some for themselves."""
+    monkeypatch.setattr("tidelog.net.listener.PAUSE_SECONDS", 0.01)
+
+    async def main():
+        async with listening(RecordingSink()) as (listener, host, port):
+            first = await Client.knock((host, port))
+            assert await first.is_served()
+            soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            limits = resource.getrlimit
+            lowest = os.dup(0)
+            os.close(lowest)
+            monkeypatch.setattr(resource, "getrlimit", lambda which: (lowest + LEAST_RESERVE, soft))
+            crowd = [await Client.knock((host, port)) for _ in range(5)]
+            assert await crowd[-1].is_closed()
+            assert len(listener.table) == 1
+            monkeypatch.setattr(resource, "getrlimit", limits)
+            for client in crowd:
+                client.leave()
+            late = await Client.knock((host, port))
+            assert await late.is_served()
+            first.leave()
+            late.leave()
+
+    run(main())
+    assert "few descriptors are left" in caplog.text
 
 
 def test_silent_connections_are_closed_and_waiting_ones_are_not():
