@@ -66,13 +66,14 @@ class HttpServer:
             answer = await self._answer(head)
             if head.startswith(b"HEAD "):
                 answer = answer[: answer.index(b"\r\n\r\n") + 4]
+            writer.transport.set_write_buffer_limits(0)  # `drain` waits until everything has been taken
             writer.write(answer)
             await asyncio.wait_for(writer.drain(), READ_TIMEOUT)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
-            return  # whoever it was did not speak HTTP, or left: nobody to answer
+            writer.transport.abort()  # who does not speak HTTP, has left or does not read would keep what is unsent
         finally:
-            self._open -= 1
             writer.close()
+            self._open -= 1
 
     async def _answer(self, head: bytes) -> bytes:
         method, _, rest = head.partition(b" ")

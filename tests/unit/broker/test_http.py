@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 
 from support.disks import create
@@ -70,3 +71,41 @@ async def test_a_scrape_reads_the_logs_in_slices_and_makes_its_text_on_a_thread(
         assert body.count(b"tidelog_log_end_offset{") == 5
         assert b'tidelog_log_bytes{partition="4",topic="t"} 0.0' in body
         assert threads != [threading.main_thread()]
+
+
+@async_test
+async def test_who_asks_and_does_not_read_is_cut_off_with_what_it_was_to_get(tmp_path, monkeypatch):
+    monkeypatch.setattr(http, "READ_TIMEOUT", 0.5)
+    transports = []
+
+    async def much(self):
+        return bytes(64 << 20)
+
+    serve = http.HttpServer._serve
+
+    async def noted(self, reader, writer):
+        transports.append(writer.transport)
+        await serve(self, reader, writer)
+
+    monkeypatch.setattr(http.HttpServer, "_metrics", much)
+    monkeypatch.setattr(http.HttpServer, "_serve", noted)
+    async with Broker(values(tmp_path)) as broker:
+        with socket.socket() as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.connect(("127.0.0.1", broker._http.port))
+            deaf.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            await until(lambda: transports and broker._http._open == 0)
+            await until(lambda: transports[0].get_write_buffer_size() == 0)
+            assert await asyncio.to_thread(read_all, deaf) < 64 << 20
+
+
+def read_all(sock):
+    """How many bytes come before the end."""
+    sock.settimeout(60)
+    count = 0
+    try:
+        while piece := sock.recv(1 << 20):
+            count += len(piece)
+    except ConnectionError:
+        return count
+    return count
