@@ -10,7 +10,7 @@ long as the input: a lying count or length costs nothing.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from libc.stdint cimport INT32_MAX, INT64_MIN, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tidelog.records._fields cimport Fields, read_fields
@@ -147,7 +147,7 @@ cdef int convert_records(Input* source, Output* out) noexcept nogil:
             return HAS_HEADERS
         if out.renumber:
             offset = out.next_offset
-        elif offset < 0 or (out.count and offset < out.next_offset):
+        elif offset < 0 or offset == INT64_MAX or (out.count and offset < out.next_offset):
             return BAD_ORDER
         if out.count == 0:
             out.first_offset = offset

@@ -45,8 +45,11 @@ LATEST_PRODUCE = 13
 ONE_BATCH_SINCE = 3
 ZSTD_SINCE = 7
 HOUR_MS = 3_600_000
-#: How many record errors the error's own text shows; all of them are in `record_errors`.
+#: How many record errors the error's own text shows; `record_errors` has more of them.
 SHOWN = 3
+#: As many bad records are named one by one, far more than usual batches hold. Apache Kafka names all: a megabyte may
+#: hold a hundred thousand, packed in a few bytes, and their answer would keep the event loop for long.
+MOST_NAMED = 1000
 
 
 class ProduceRules(NamedTuple):
@@ -93,12 +96,16 @@ class _Findings:
         if not self.errors:
             self.code = code
         self.errors.append((index, text))
+        if len(self.errors) >= MOST_NAMED:
+            self.raise_if_any()
 
     def raise_if_any(self) -> None:
         if self.errors:
+            count = len(self.errors)
+            most = "at least " if count >= MOST_NAMED else ""
             shown = "; ".join(f"record {index}: {text}" for index, text in self.errors[:SHOWN])
-            rest = f"; and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
-            raise InvalidRecordError(f"{len(self.errors)} records were refused: {shown}{rest}", self.code, self.errors)
+            rest = f"; and {count - SHOWN} more" if count > SHOWN else ""
+            raise InvalidRecordError(f"{most}{count} records were refused: {shown}{rest}", self.code, self.errors)
 
 
 def validate_produce(

@@ -17,7 +17,7 @@ from tidelog.records.control import end_txn_marker
 from tidelog.records.crc32c import crc32c
 from tidelog.records.legacy import encode_message
 from tidelog.records.origin import AppendOrigin
-from tidelog.records.validate import HOUR_MS, ProduceRules, validate_produce
+from tidelog.records.validate import HOUR_MS, MOST_NAMED, ProduceRules, validate_produce
 
 NOW = 10_000_000
 DEFAULT = ProduceRules()
@@ -217,3 +217,14 @@ def test_a_wrong_largest_timestamp_is_set_right_when_stamped() -> None:
     result.run.stamp(0, 0)
     (entry,) = iter_batches(bytes(data), check_crc=True)
     assert entry.max_timestamp == NOW + 7
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+@pytest.mark.parametrize("magic", [1, 2])
+def test_of_very_many_bad_records_the_first_are_named(codec: Codec, magic: int) -> None:
+    codec = Codec.GZIP if codec and magic < 2 else codec
+    data = batch([NOW] * (3 * MOST_NAMED), codec, magic, keys=False)
+    version = 9 if magic == 2 else 2
+    with pytest.raises(InvalidRecordError, match=f"at least {MOST_NAMED} records were refused") as caught:
+        validate_produce(data, ProduceRules(compacted=True), now_ms=NOW, request_version=version)
+    assert [index for index, _ in caught.value.record_errors] == list(range(MOST_NAMED))
