@@ -82,4 +82,32 @@ REQUESTS = [
         "except (KafkaError, OSError):  # whatever it is",
         "unit/broker/coordinator/test_shard.py",
     ),
+    Mutant(
+        "crowd-takes-the-last-descriptors",
+        "net/listener.py",
+        "if is_scarce(sock.fileno()):",
+        "if sock.fileno() < 0:",
+        "unit/net/test_connection_limits.py",
+    ),
+    Mutant(
+        "files-take-the-last-descriptors",
+        "log/_handles.pyx",
+        "if self.ceiling > 0 and",
+        "if self.ceiling < 0 and",
+        "unit/log/test_handles.py",
+    ),
+    Mutant(
+        "deaf-scraper-keeps-its-answer",
+        "broker/http.py",
+        "writer.transport.abort()",
+        "writer.transport.get_write_buffer_size()",
+        "unit/broker/test_http.py",
+    ),
+    Mutant(
+        "every-bad-record-named",
+        "records/validate.py",
+        "if len(self.errors) >= MOST_NAMED:",
+        "if not self.errors:",
+        "unit/records/test_produce_validation.py",
+    ),
 ]

@@ -21,6 +21,7 @@ cdef class Lane:
     cdef int64_t after_max
     cdef object append
     cdef Py_ssize_t group
+    cdef int64_t named_by
 
 
 cdef struct Part:
@@ -67,6 +68,7 @@ cdef class RequestSink(FrameSink):
     cdef public bint hot
     cdef list takers
     cdef readonly Py_ssize_t hot_requests
+    cdef int64_t parsed
     cdef readonly Py_ssize_t groups_made
 
     cdef Request* requests

@@ -190,6 +190,7 @@ cdef class RequestSink(FrameSink):
         cdef Part part
         cdef Lane lane
         cdef uint8_t* batch
+        self.parsed += 1
         c.p = base + position + 8
         c.end = base + position + size
         c.bad = False
@@ -233,8 +234,9 @@ cdef class RequestSink(FrameSink):
                 if c.bad or part.index < 0 or part.index >= len(found):
                     return 0
                 lane = <Lane>found[part.index]
-                if lane is None or not self.admit(lane, request, batch, length) or (lanes and lane in lanes):
+                if lane is None or lane.named_by == self.parsed or not self.admit(lane, request, batch, length):
                     return 0
+                lane.named_by = self.parsed  # a partition that is named twice goes the long way
                 lanes.append(lane)
                 # until `commit`, base_offset and log_start hold where the batch lies
                 part.base_offset = batch - base

@@ -10,6 +10,7 @@ import pytest
 
 from support.loop import until
 from support.wire import NOW, batch, connected, fetch_request, produce_request, run, serving
+from tidelog.broker.network._hot import Lane
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import encode_request
 from tidelog.protocol.messages import ApiVersionsRequest, ListOffsetsRequest
@@ -145,5 +146,36 @@ def test_a_request_may_come_byte_by_byte(tmp_path):
                 await asyncio.sleep(0)
             response = await client.receive(ApiKey.PRODUCE, 9)
             assert response.responses[0].partition_responses[0].error_code == 0
+
+    run(main())
+
+
+def test_a_request_for_many_partitions_takes_the_time_of_each(tmp_path, monkeypatch):
+    """Whether a partition is named twice is not found out by comparing all with all."""
+    compared = []
+
+    class Counting(Lane):
+        def __eq__(self, other):
+            compared.append(other)
+            return self is other
+
+        __hash__ = None
+
+    monkeypatch.setattr("tidelog.broker.network.dispatcher.Lane", Counting)
+
+    async def main():
+        async with serving(tmp_path) as broker, connected(broker) as client:
+            broker.create_topic("t", 30)
+            request = produce_request({"t": {partition: batch(b"v") for partition in range(30)}})
+            answer = await client.ask(ApiKey.PRODUCE, 9, request)
+            parts = answer.responses[0].partition_responses
+            assert [(part.error_code, part.base_offset) for part in parts] == [(0, 0)] * 30
+            assert broker.network.sink.hot_requests == 1
+            assert not compared
+            named = request.topic_data[0].partition_data
+            named[1].index = named[0].index
+            again = (await client.ask(ApiKey.PRODUCE, 9, request)).responses[0].partition_responses
+            assert [part.base_offset for part in again] == [1, 2, *[1] * 28]
+            assert broker.network.sink.hot_requests == 1, "a partition that is named twice goes the long way"
 
     run(main())
