@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DEFAULT_DATA_DIR = "tidelog-data"
 DEFAULT_LISTEN = "127.0.0.1:9092"
+#: More open files than this nobody needs, and some systems that say "unlimited" grant no more.
+MOST_DESCRIPTORS = 1 << 20
 #: Options that take a value, and the field that they fill.
 _VALUES = {"--data-dir": "data_dir", "--listen": "listen", "--http": "http", "--set": "settings"}
 
@@ -80,10 +82,21 @@ def serve(arguments: Arguments) -> int:
     configure(config[keys.TIDELOG_LOG_LEVEL], config[keys.TIDELOG_LOG_FORMAT])
     import uvloop
 
+    use_all_descriptors()
     failure: BaseException | None = uvloop.run(_run(config))
     if failure is not None:
         sys.stderr.write(f"error: the broker has ended: {failure}\n")
     return 0 if failure is None else 1
+
+
+def use_all_descriptors() -> None:
+    """Raise the limit of open files as far as the system lets us, as a JVM does: a shell's 1,024 is for small programs."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def build_config(arguments: Arguments) -> BrokerConfig:

@@ -76,3 +76,16 @@ def test_a_node_that_is_no_broker_is_refused(tmp_path: Path) -> None:
     text = b"process.roles=controller\nlisteners=CONTROLLER://:9093\ncontroller.listener.names=CONTROLLER\n"
     with pytest.raises(ConfigError, match="add the broker role"):
         build_config(arguments_of(tmp_path, text))
+
+
+def test_a_broker_may_open_as_many_files_as_the_system_allows() -> None:
+    """A shell gives 1,024; a process may ask for more, up to its hard limit."""
+    script = (
+        "import resource as r\n"
+        "from tidelog.cli.serve import use_all_descriptors\n"
+        "r.setrlimit(r.RLIMIT_NOFILE, (256, 512))\n"
+        "use_all_descriptors()\n"
+        "print(*r.getrlimit(r.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["512", "512"]
