@@ -90,7 +90,7 @@ def serve(arguments: Arguments) -> int:
 
 
 def use_all_descriptors() -> None:
-    """Raise the limit of open files as far as the system lets us, as a JVM does: a shell's 1,024 is for small programs."""
+    """Raise the limit of open files as far as the system lets us, as a JVM does: a shell's 1,024 is for small ones."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
