@@ -19,6 +19,7 @@ from support.logs import LogBench, batch, run_of
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.log.append import AppendOrigin
 from tidelog.log.config import LogConfig
+from tidelog.log.names import LEADER_EPOCH_FILE
 from tidelog.log.partition_log import PartitionLog
 from tidelog.log.producer_snapshot import decode
 from tidelog.records.attributes import Codec
@@ -201,7 +202,9 @@ class Script:
         if clean:
             self.log.close()
         else:
-            self.log.leader_epochs.flush()  # Kafka writes them at once; we do so before the recovery point moves
+            epochs = self.log.leader_epochs
+            if epochs.dirty:  # Kafka writes them at once; we do so before the recovery point moves
+                (self.log.dir / LEADER_EPOCH_FILE).write_bytes(epochs.encoded())
             self.log.release()
         self.bench.scheduler.run_all()
         self.note("close" if clean else "crash", "ok")
