@@ -57,9 +57,7 @@ def extensions() -> list[Extension]:
     depends = sorted(str(header) for header in Path("src").rglob("_*.h"))
     for path in sorted(Path("src").rglob("*.pyx")):
         name = ".".join(path.with_suffix("").parts[1:])
-        modules.append(
-            Extension(name, [str(path)], extra_compile_args=flags, include_dirs=[str(path.parent)], depends=depends)
-        )
+        modules.append(Extension(name, [str(path)], extra_compile_args=flags, include_dirs=["src"], depends=depends))
     directives = {
         "language_level": 3,
         "boundscheck": False,

@@ -42,7 +42,7 @@ from support.kafka import KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import DescribeLogDirsRequest, FetchRequest, MetadataRequest, ProduceRequest
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.builder import BatchBuilder
 
 LOAD = Path(__file__).with_name("raw_load.py")
 PATIENCE = 120.0

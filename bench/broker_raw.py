@@ -29,7 +29,7 @@ from support.malformed import malformed, sound
 from support.tidelog import TidelogServer
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import decode_response
-from tidelog.records.attributes import Codec
+from tidelog.records.format.attributes import Codec
 
 LOAD = Path(__file__).with_name("raw_load.py")
 

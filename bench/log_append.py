@@ -29,12 +29,12 @@ from support.logs import batch
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.rng import seeded_rng
-from tidelog.log._index import OffsetIndex
 from tidelog.log.config import LogConfig
-from tidelog.log.file_budget import FileBudget
-from tidelog.log.home import Home
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records._batches import BatchRun
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.segment._index import OffsetIndex
+from tidelog.log.segment.file_budget import FileBudget
+from tidelog.log.segment.home import Home
+from tidelog.records.kernel._batches import BatchRun
 
 QUICK = "--quick" in sys.argv
 TOTAL = (64 if QUICK else 256) << 20

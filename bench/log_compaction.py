@@ -26,12 +26,12 @@ from tidelog.common.types import TopicPartition
 from tidelog.log.cleaner.job import CleanJob
 from tidelog.log.cleaner.plan import measure
 from tidelog.log.config import LogConfig
-from tidelog.log.file_budget import FileBudget
-from tidelog.log.manager import LogManager
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import Codec
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.manager.manager import LogManager
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.segment.file_budget import FileBudget
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel._batches import BatchRun
 
 QUICK = "--quick" in sys.argv
 SIZE = (32 if QUICK else 256) << 20

@@ -30,8 +30,8 @@ from typing import Any
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import decode_response, encode_request
 from tidelog.protocol.messages import ApiVersionsRequest, FetchRequest, ProduceRequest
-from tidelog.records.attributes import MAGIC_POSITION, MAGIC_V2, Codec
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.attributes import MAGIC_POSITION, MAGIC_V2, Codec
+from tidelog.records.format.builder import BatchBuilder
 
 PRODUCE_VERSION = 7
 OLD_PRODUCE_VERSION = 2  # the last one that carries message sets

@@ -20,11 +20,11 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder as AioBuil
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBuilder
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
-from tidelog.records._batches import BatchRun
 from tidelog.records.arrow import arrow_to_batches, batches_to_arrow
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel._batches import BatchRun
 
 COLUMNS = ("offset", "timestamp", "key", "value")
 ONE_BATCH = 1 << 30

@@ -21,7 +21,7 @@ CONTROL = [
     ),
     Mutant(
         "expiry-of-producers-read-at-the-start",
-        "log/manager.py",
+        "log/manager/manager.py",
         "            log.producers.expiration_ms = self.producer_expiration_ms",
         "            log",
         "unit/broker/test_dynamic_keys.py",
@@ -35,7 +35,7 @@ CONTROL = [
     ),
     Mutant(
         "a-cordon-cordons-nothing",
-        "log/manager.py",
+        "log/manager/manager.py",
         "if not self.is_cordoned(directory)]",
         "if directory]",
         "unit/broker/test_dynamic_keys.py",
@@ -119,7 +119,7 @@ CONTROL = [
     ),
     Mutant(
         "topics-not-checked-under-a-new-default",
-        "broker/topic_configs.py",
+        "broker/metadata/topic_configs.py",
         "if defaults == self.broker_defaults():",
         "if defaults:",
         "unit/broker/test_stored_configs.py",

@@ -7,7 +7,7 @@ from mutant import Mutant
 TOOLS = [
     Mutant(
         "packed-old-entry-is-one-record",
-        "log/verify.py",
+        "log/reading/verify.py",
         "RecordBatch(run, index).record_count",
         "(1 if header.magic < 2 else header.record_count)",
         "unit/cli/test_log_commands.py",
@@ -21,7 +21,7 @@ TOOLS = [
     ),
     Mutant(
         "deleted-topic-never-missed",
-        "broker/handlers/metadata.py",
+        "broker/handlers/topics/metadata.py",
         "if name in metadata.topics and not deleted else",
         "if name in metadata.topics else",
         "unit/broker/handlers/test_control_plane.py",

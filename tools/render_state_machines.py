@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tidelog.broker.coordinator.group.classic_states import CLASSIC_GROUP
-from tidelog.broker.coordinator.group.consumer_states import CONSUMER_GROUP, CONSUMER_MEMBER
+from tidelog.broker.coordinator.group.classic.states import CLASSIC_GROUP
+from tidelog.broker.coordinator.group.consumer.states import CONSUMER_GROUP, CONSUMER_MEMBER
 from tidelog.broker.coordinator.transaction.states import TRANSACTION
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "state-machines.md"

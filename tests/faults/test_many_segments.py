@@ -17,7 +17,7 @@ sys.path.insert(0, sys.argv[2])
 from support.logs import batch, run_of
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
 
 PARTITIONS, SEGMENTS = 500, 20
 config = LogConfig.from_topic({"internal.segment.bytes": 100, "segment.index.bytes": 120, "index.interval.bytes": 1})

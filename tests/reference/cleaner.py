@@ -1,14 +1,14 @@
-"""The cleaner's filter in plain Python: what `log/_cleaner.pyx` is compared with."""
+"""The cleaner's filter in plain Python: what `log/cleaner/_cleaner.pyx` is compared with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from tidelog.log.cleaner.transactions import CleanedTransactions
-from tidelog.records.attributes import TimestampType
-from tidelog.records.batch import Record, RecordBatch, iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.control import control_type
+from tidelog.records.format.attributes import TimestampType
+from tidelog.records.format.batch import Record, RecordBatch, iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.control import control_type
 
 
 def latest_offsets(batches: Iterable[RecordBatch], start: int, transactions: CleanedTransactions) -> dict[bytes, int]:

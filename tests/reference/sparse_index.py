@@ -1,4 +1,4 @@
-"""The sparse indexes as plain lists: what `tidelog.log._index` is compared with."""
+"""The sparse indexes as plain lists: what `tidelog.log.segment._index` is compared with."""
 
 from __future__ import annotations
 

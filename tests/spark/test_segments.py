@@ -11,7 +11,7 @@ import pytest
 from support.spark import Lab, values
 from tidelog.client import topics
 from tidelog.common.types import TopicPartition
-from tidelog.log.reader import LogDirectory
+from tidelog.log.reading.reader import LogDirectory
 
 
 def numbered(start: int, end: int) -> list[str]:

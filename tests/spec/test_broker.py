@@ -24,8 +24,8 @@ from tidelog.protocol.messages import (
     ListOffsetsRequest,
     OffsetCommitRequest,
 )
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import Record, iter_batches
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import Record, iter_batches
 from tidelog.testing import Broker
 
 

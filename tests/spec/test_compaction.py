@@ -8,8 +8,8 @@ import pytest
 
 from support.logs import records_of
 from support.managed_logs import TP, all_records, append, compact_config, latest_values, open_manager
-from tidelog.log.manager import LogManager
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.manager.manager import LogManager
+from tidelog.log.partition.partition_log import PartitionLog
 
 
 @pytest.fixture

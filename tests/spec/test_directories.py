@@ -8,7 +8,7 @@ from pathlib import Path
 from support.logs import LogBench, batch, fill, records_of, run_of, small_config
 from support.managed_logs import append, end_transaction
 from tidelog.common.types import TopicPartition
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
 from tidelog.log.names import CLEANED, DELETED, LOG, SWAP, file_name
 
 

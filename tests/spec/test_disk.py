@@ -12,8 +12,8 @@ from support.wire import batch as wire_batch
 from support.wire import connected, run, serving
 from tidelog.common.types import MAX_INT64, TopicPartition
 from tidelog.log.config import LogConfig
-from tidelog.log.data_file import DataFile
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
+from tidelog.log.segment.data_file import DataFile
 from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import FailingFileSystem
 

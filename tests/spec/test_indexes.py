@@ -14,11 +14,11 @@ from support.logs import START_MS, LogBench, batch, fill, records_of, run_of, sm
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.types import MAX_INT32
-from tidelog.log._handles import FileBudget
-from tidelog.log._index import OffsetIndex, TimeIndex
 from tidelog.log.config import LogConfig
-from tidelog.log.home import Home
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.segment._handles import FileBudget
+from tidelog.log.segment._index import OffsetIndex, TimeIndex
+from tidelog.log.segment.home import Home
+from tidelog.records.format.builder import BatchBuilder
 
 
 def offset_index(path: Path, base: int, entries: list[tuple[int, int]], size: int = 4096) -> OffsetIndex:

@@ -9,10 +9,10 @@ import pytest
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.varint import encode_unsigned, encode_varint
-from tidelog.records.attributes import Codec, TimestampType
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.crc32c import crc32c
+from tidelog.records.format.attributes import Codec, TimestampType
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel.crc32c import crc32c
 
 LOG_OVERHEAD = 12
 STAMP = 1526384718288

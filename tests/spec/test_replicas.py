@@ -8,11 +8,11 @@ import pytest
 
 from support.wire import batch, connected, produce_request, run, serving
 from tidelog.broker.controller.election import Reason, elect
-from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.replication.isr import FollowerState, high_watermark, lagging, may_join
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 
 def test_the_high_watermark_is_the_least_end_in_the_isr() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.logs import START_MS, LogBench, batch, fill, run_of, sized, small_config
 from support.managed_logs import compact_config
 from tidelog.log.config import LogConfig
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.partition.partition_log import PartitionLog
 
 
 def by_segments(bench: LogBench, bases: list[int]) -> PartitionLog:

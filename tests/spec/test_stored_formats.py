@@ -12,9 +12,9 @@ from support.blocking_wire import BlockingWire
 from support.logs import batch
 from support.wire import NOW, connected, fetch_request, produce_request, run, serving
 from tidelog.protocol.api import ApiKey
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import RecordBatch, iter_batches
-from tidelog.records.legacy import encode_message
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import RecordBatch, iter_batches
+from tidelog.records.format.legacy import encode_message
 from tidelog.testing import Broker
 
 LOG_OVERHEAD = 12

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.logs import LogBench, batch, records_of, sized, small_config
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.segment import Segment
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.segment.segment import Segment
 
 #: The times of the picture in 000 end like this one.
 TIME = 1526384718000

@@ -13,7 +13,7 @@ from support.logs import batch
 from support.tidelog import TidelogServer
 from support.wire import fetch_request, produce_request
 from tidelog.protocol.api import ApiKey
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 BATCHES = 8
 VALUE = bytes(range(256)) * 3600

@@ -17,9 +17,9 @@ from pathlib import Path
 from support.managed_logs import TP, all_records, batches_of, open_manager
 from tidelog.common.fs import File, LocalFileSystem, MappedFile, Volume
 from tidelog.log.config import LogConfig
-from tidelog.log.manager import LogManager
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.txn_index import AbortedTxn
+from tidelog.log.manager.manager import LogManager
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.segment.txn_index import AbortedTxn
 from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import Crash, PowerLoss, RecordingFileSystem, Survival
 

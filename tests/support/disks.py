@@ -10,9 +10,9 @@ from tidelog.broker.server import Broker
 from tidelog.common.errors import KafkaError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.types import TopicPartition
-from tidelog.log.log_dir import LogDir
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.directory.log_dir import LogDir
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.records.format.builder import BatchBuilder
 
 #: A move of a chunk takes hours: it is under way for as long as a test wants.
 SLOW = {"replica.alter.log.dirs.io.max.bytes.per.second": "1"}

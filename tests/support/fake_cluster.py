@@ -20,7 +20,7 @@ from tidelog.protocol.messages import (
     MetadataResponse,
     ProduceResponse,
 )
-from tidelog.records._batches import BatchRun
+from tidelog.records.kernel._batches import BatchRun
 
 TOPIC = "t"
 TOPIC_ID = b"T" * 16

@@ -15,7 +15,7 @@ from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader
 from tidelog.protocol.messages import DescribeTransactionsResponse, ListOffsetsResponse
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.builder import BatchBuilder
 from tidelog.spark.commit_protocol import CommitProtocol
 from tidelog.spark.decisions import PARTITIONS, Decision, DecisionLog, claim
 from tidelog.spark.transaction_names import TransactionName

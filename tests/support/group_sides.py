@@ -18,7 +18,7 @@ from tidelog.common.rng import seeded_rng
 from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
 from tidelog.protocol import messages as m
 from tidelog.protocol.api import ApiKey
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 SETTINGS = {
     "listeners": "PLAINTEXT://127.0.0.1:0",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from support.managed_logs import TP, append, compact_config
 from tidelog.common.rng import seeded_rng
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
 
 CONFIG = compact_config(internal_segment_bytes=4000, segment_index_bytes=4096, file_delete_delay_ms=0)
 

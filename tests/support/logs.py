@@ -8,13 +8,13 @@ from pathlib import Path
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import seeded_rng
 from tidelog.log.config import LogConfig
-from tidelog.log.file_budget import FileBudget
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.scheduler import TimerQueue
-from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import Record, iter_batches
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.segment.file_budget import FileBudget
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import Record, iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel._batches import BatchRun
 from tidelog.testing.clock import ManualClock
 
 #: 2023-11-14: where the clocks of these tests start.

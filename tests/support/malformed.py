@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from tidelog.records.attributes import Codec
-from tidelog.records.compression import compress
-from tidelog.records.crc32c import crc32c
+from tidelog.records.codec.compression import compress
+from tidelog.records.format.attributes import Codec
+from tidelog.records.kernel.crc32c import crc32c
 
 TIME_MS = 1_700_000_000_000
 RECORDS = 3

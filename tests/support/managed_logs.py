@@ -10,13 +10,13 @@ from tidelog.common.rng import seeded_rng
 from tidelog.common.types import TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
-from tidelog.log.manager import LogManager
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import Record, RecordBatch
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.control import end_txn_marker
+from tidelog.log.manager.manager import LogManager
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import Record, RecordBatch
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.control import end_txn_marker
+from tidelog.records.kernel._batches import BatchRun
 from tidelog.testing.clock import ManualClock
 
 Pairs = Iterable[tuple[bytes | None, bytes | None]]

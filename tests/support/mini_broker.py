@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
-from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
+from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.metrics import Metrics
 from tidelog.broker.network.server import SocketServer
 from tidelog.broker.purgatory.purgatories import Purgatories
 from tidelog.broker.replication.replica_manager import ReplicaManager
-from tidelog.broker.topic_configs import TopicConfigs
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import seeded_rng
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
 
 NODE = 1
 

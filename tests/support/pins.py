@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.loop import until
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
 
 
 def pins(manager: LogManager) -> int:

@@ -19,7 +19,7 @@ from tidelog.client.offsets import end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.transactions import describe_transaction, list_transactions
 from tidelog.common.types import TopicPartition
-from tidelog.log.reader import LogDirectory
+from tidelog.log.reading.reader import LogDirectory
 
 T = TypeVar("T")
 

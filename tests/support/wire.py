@@ -15,7 +15,7 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import decode_response, encode_request
 from tidelog.protocol.message import Message
 from tidelog.protocol.messages import FetchRequest, ProduceRequest
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.builder import BatchBuilder
 
 NOW = 1_800_000_000_000
 

@@ -15,12 +15,12 @@ from tidelog.broker import config as keys
 from tidelog.common.config import Key
 from tidelog.common.errors import KafkaError
 from tidelog.log.cleaner.errors import CleaningAborted
-from tidelog.log.tasks import CheckpointTask
+from tidelog.log.manager.tasks import CheckpointTask
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker
     from tidelog.log.cleaner.rewriter import Rewriter
-    from tidelog.log.partition_log import PartitionLog
+    from tidelog.log.partition.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 

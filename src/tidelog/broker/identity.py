@@ -13,7 +13,7 @@ from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.errors import NodeExistsError
 from tidelog.common.errors import UsageError
 from tidelog.common.uuids import random_uuid, uuid_to_text
-from tidelog.log import meta_properties
+from tidelog.log.directory import meta_properties
 
 if TYPE_CHECKING:
     from tidelog.broker.server import Broker

@@ -25,32 +25,32 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.controller.changes import Changes
 from tidelog.broker.controller.controller import Controller
-from tidelog.broker.controller.images import BrokerImage
 from tidelog.broker.controller.loading import load_configs, load_topic_ids, read_configs
 from tidelog.broker.controller.producer_ids import ProducerIds
 from tidelog.broker.controller.propagation import LocalPropagation
 from tidelog.broker.identity import settle_identity
 from tidelog.broker.logging_setup import ROOT, set_level
-from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.images import BrokerImage
+from tidelog.broker.metadata.topic_configs import BROKER_SYNONYMS, TopicConfigs, usable_overrides
 from tidelog.broker.metrics import Metrics
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import Create, Store
 from tidelog.broker.store.local import FILE_NAME, LocalStore
-from tidelog.broker.topic_configs import BROKER_SYNONYMS, TopicConfigs, usable_overrides
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import StorageError, TidelogError, UsageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
 
 if TYPE_CHECKING:
     from tidelog.broker.background import Background
     from tidelog.broker.coordinator.coordinators import Coordinators
     from tidelog.broker.http import HttpServer
-    from tidelog.broker.movers import ReplicaMovers
     from tidelog.broker.network.server import SocketServer
     from tidelog.broker.purgatory.purgatories import Purgatories
+    from tidelog.broker.replication.movers import ReplicaMovers
     from tidelog.broker.replication.replica_manager import ReplicaManager
 
 T = TypeVar("T")
@@ -396,7 +396,7 @@ class Broker:
 
     async def _begin_background(self) -> None:
         from tidelog.broker.background import Background
-        from tidelog.broker.movers import ReplicaMovers
+        from tidelog.broker.replication.movers import ReplicaMovers
 
         self.background = Background(self)
         self.background.start()

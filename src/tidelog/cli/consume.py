@@ -18,7 +18,7 @@ from tidelog.common.types import TopicPartition
 if TYPE_CHECKING:
     from tidelog.client.cluster_client import ClusterClient
     from tidelog.client.consumer.fetcher import Fetched, FetchRange
-    from tidelog.records.batch import Record
+    from tidelog.records.format.batch import Record
 
 POLL_SECONDS = 0.5
 
@@ -118,8 +118,8 @@ def _print(fetched: Fetched, limit: int, shown: Shown, as_json: bool) -> int:
 
 def _records(fetched: Fetched) -> Iterator[Record]:
     """The data records of the range that was asked for, without those of aborted transactions."""
-    from tidelog.records.batch import iter_batches
-    from tidelog.records.control import parse_end_txn_marker
+    from tidelog.records.format.batch import iter_batches
+    from tidelog.records.format.control import parse_end_txn_marker
 
     aborted = sorted(fetched.aborted, key=lambda pair: pair[1])
     open_aborts: set[int] = set()

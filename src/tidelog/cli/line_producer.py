@@ -18,8 +18,8 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from tidelog.protocol.messages import InitProducerIdRequest, ProduceRequest
-from tidelog.records.attributes import Codec
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.builder import BatchBuilder
 
 BATCH_BYTES = 256 * 1024
 LINGER_SECONDS = 0.02

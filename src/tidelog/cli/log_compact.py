@@ -12,7 +12,7 @@ from tidelog.common.errors import KafkaError, UsageError
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.rewriter import CleanerStats
 from tidelog.log.config import LogConfig
-from tidelog.log.offline import OfflineDirectory
+from tidelog.log.reading.offline import OfflineDirectory
 
 COLUMNS = ("Partition", "Passes", "Before", "After", "Records before", "Records after", "Seconds", "Result")
 

@@ -11,7 +11,7 @@ from typing import Any
 from tidelog.common.errors import KafkaError, ProtocolError
 from tidelog.protocol.disk import CONSUMER_OFFSETS, TRANSACTION_STATE, InternalTopic, decode_metadata_record
 from tidelog.protocol.message import Message
-from tidelog.records.batch import Record
+from tidelog.records.format.batch import Record
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 TOPICS = {topic.name: topic for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE)}

@@ -17,11 +17,11 @@ from tidelog.cli.times import MOMENT
 from tidelog.common.errors import UsageError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.names import LOG, file_name, parse_dir, split_name
-from tidelog.log.reader import PartitionReader
-from tidelog.log.segment_reader import SegmentReader
-from tidelog.records.attributes import TimestampType
-from tidelog.records.batch import Record, RecordBatch
-from tidelog.records.control import control_type
+from tidelog.log.reading.reader import PartitionReader
+from tidelog.log.reading.segment_reader import SegmentReader
+from tidelog.records.format.attributes import TimestampType
+from tidelog.records.format.batch import Record, RecordBatch
+from tidelog.records.format.control import control_type
 
 #: Where a batch lies: part of every line that stands for itself, the title of a table.
 PLACE_COLUMNS = ("Partition", "Segment")

@@ -9,7 +9,7 @@ from tidelog.cli.output import Output, time_text
 from tidelog.cli.properties_file import read_properties
 from tidelog.common.errors import UsageError
 from tidelog.common.uuids import uuid_to_text
-from tidelog.log import checkpoint, partition_metadata, producer_snapshot, txn_index
+from tidelog.log import checkpoint, partition_metadata
 from tidelog.log.names import (
     CLEAN_SHUTDOWN_FILE,
     INDEX,
@@ -21,7 +21,9 @@ from tidelog.log.names import (
     TXN_INDEX,
     split_name,
 )
-from tidelog.log.segment_reader import decode_offset_index, decode_time_index
+from tidelog.log.producers import snapshot as producer_snapshot
+from tidelog.log.reading.segment_reader import decode_offset_index, decode_time_index
+from tidelog.log.segment import txn_index
 
 Show = Callable[[Path, bytes, int, Output], None]
 

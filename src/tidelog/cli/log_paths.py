@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tidelog.common.errors import UsageError
-from tidelog.log.log_dir import CHECKPOINTS
+from tidelog.log.directory.log_dir import CHECKPOINTS
 from tidelog.log.names import (
     LEADER_EPOCH_FILE,
     META_PROPERTIES_FILE,
@@ -15,7 +15,7 @@ from tidelog.log.names import (
     parse_dir,
     split_name,
 )
-from tidelog.log.reader import LogDirectory, PartitionReader
+from tidelog.log.reading.reader import LogDirectory, PartitionReader
 
 #: What lies in a partition's directory besides files that are named after offsets.
 PARTITION_FILES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)

@@ -13,7 +13,7 @@ from tidelog.cli.log_paths import by_directory, partitions_of
 from tidelog.cli.output import Output, json_option
 from tidelog.common.errors import KafkaError
 from tidelog.log.config import LogConfig
-from tidelog.log.offline import OfflineDirectory
+from tidelog.log.reading.offline import OfflineDirectory
 
 
 @click.command("reindex")
@@ -53,7 +53,7 @@ def reindex(paths: tuple[Path, ...], topic: tuple[str, ...], index_interval_byte
 @contextmanager
 def _as_expected() -> Iterator[None]:
     """A log that is opened without its indexes says so; here that is what was asked for."""
-    logger = logging.getLogger("tidelog.log.loader")
+    logger = logging.getLogger("tidelog.log.recovery.loader")
     before = logger.level
     logger.setLevel(logging.ERROR)
     try:

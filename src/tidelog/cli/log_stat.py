@@ -8,8 +8,8 @@ import click
 
 from tidelog.cli.log_paths import partitions_of
 from tidelog.cli.output import Output, json_option, size_text, time_text
-from tidelog.log.reader import PartitionReader
-from tidelog.log.statistics import PartitionStatistics, StatisticsReader
+from tidelog.log.reading.reader import PartitionReader
+from tidelog.log.reading.statistics import PartitionStatistics, StatisticsReader
 
 COLUMNS = (
     "Partition", "Segments", "Size", "Batches", "Records", "First", "Last", "From", "To", "Codecs", "Ratio", "Keys",

@@ -8,7 +8,7 @@ import click
 
 from tidelog.cli.log_paths import is_partition, partitions_of
 from tidelog.cli.output import Output, counted, json_option, size_text
-from tidelog.log.verify import ERROR, Finding, PartitionVerifier, Totals, verify_checkpoints
+from tidelog.log.reading.verify import ERROR, Finding, PartitionVerifier, Totals, verify_checkpoints
 
 
 @click.command("verify")

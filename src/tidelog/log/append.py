@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, NO_TIMESTAMP
-from tidelog.log.file_slice import FileSlice
-from tidelog.records.origin import AppendOrigin as AppendOrigin  # part of this module's vocabulary
+from tidelog.log.segment.file_slice import FileSlice
+from tidelog.records.format.origin import AppendOrigin as AppendOrigin  # part of this module's vocabulary
 
 
 class AppendInfo(NamedTuple):

@@ -14,8 +14,8 @@ from bisect import bisect_right
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, NO_OFFSET
 from tidelog.log import checkpoint
-from tidelog.log.home import Home
 from tidelog.log.names import LEADER_EPOCH_FILE
+from tidelog.log.segment.home import Home
 
 
 class EpochStart(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from tidelog.common.config import Validator
-from tidelog.records.attributes import MAGIC_V0, MAGIC_V1, MAGIC_V2
+from tidelog.records.format.attributes import MAGIC_V0, MAGIC_V1, MAGIC_V2
 
 #: How many development states (IV0, IV1 ...) each release had; those before 0.10.0 had none.
 _STATES = {

@@ -28,7 +28,7 @@ from tidelog.net._receive cimport ReceiveBuffers
 from tidelog.net.descriptors import is_scarce
 from tidelog.net.tuning import tune
 
-cdef extern from "_socket.h" nogil:
+cdef extern from "tidelog/net/_socket.h" nogil:
     uint32_t tl_be32(const unsigned char* p)
 
 cdef enum Lent:

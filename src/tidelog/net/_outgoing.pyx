@@ -19,7 +19,7 @@ cdef extern from "sys/uio.h":
         void* iov_base
         size_t iov_len
 
-cdef extern from "_socket.h" nogil:
+cdef extern from "tidelog/net/_socket.h" nogil:
     ssize_t tl_send(int fd, const void* data, size_t size, int more)
     ssize_t tl_sendv(int fd, iovec* parts, int count, int more)
     ssize_t tl_send_file(int fd, int file, int64_t position, size_t size)

@@ -15,7 +15,7 @@ import os
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-cdef extern from "_sender.h" nogil:
+cdef extern from "tidelog/net/_sender.h" nogil:
     ctypedef struct tl_job:
         int socket
         size_t moved

@@ -17,8 +17,8 @@ from tidelog.client.consumer.fetcher import Fetched, Fetcher, FetchRange
 from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, beginning_offsets, end_offsets
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
-from tidelog.records.batch import iter_batches
-from tidelog.records.control import parse_end_txn_marker
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.control import parse_end_txn_marker
 
 #: How long a broker may take for the next records of the topic.
 _PATIENCE = 60.0

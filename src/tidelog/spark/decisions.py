@@ -36,7 +36,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
-from tidelog.records.compression import Codec
+from tidelog.records.codec.compression import Codec
 from tidelog.spark.decision_reader import Entries, read_entries
 from tidelog.spark.transaction_names import TransactionName
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql.datasource import InputPartition
 
 from tidelog.common.types import TopicPartition
-from tidelog.log.reader import PartitionReader
-from tidelog.log.segment_reader import SegmentReader
-from tidelog.log.segment_walk import SegmentWalk
+from tidelog.log.reading.reader import PartitionReader
+from tidelog.log.reading.segment_reader import SegmentReader
+from tidelog.log.reading.segment_walk import SegmentWalk
 from tidelog.spark.boundaries import DataLossError
 from tidelog.spark.offsets import OffsetRange
 from tidelog.spark.options import SourceOptions
@@ -147,7 +147,7 @@ def scan_segments(
 
 def _batches(options: SourceOptions, piece: SegmentRange, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """What the kernel decodes of a range."""
-    from tidelog.log.segment_arrow import ArrowSegmentReader
+    from tidelog.log.reading.segment_arrow import ArrowSegmentReader
 
     reader, part = PartitionReader(piece.directory), piece.range
     name = f"{part.topic}-{part.partition}"

@@ -14,10 +14,10 @@ from pathlib import Path
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
-from tidelog.log import producer_snapshot
 from tidelog.log.names import SNAPSHOT, file_name
-from tidelog.log.reader import LogDirectory, PartitionReader
-from tidelog.log.segment_reader import SegmentReader
+from tidelog.log.producers import snapshot as producer_snapshot
+from tidelog.log.reading.reader import LogDirectory, PartitionReader
+from tidelog.log.reading.segment_reader import SegmentReader
 from tidelog.records.arrow import batches_to_arrow
 from tidelog.spark.offsets import LATEST, Offsets
 

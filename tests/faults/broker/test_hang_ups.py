@@ -28,7 +28,7 @@ from tidelog.common.types import TopicPartition
 from tidelog.protocol import messages as m
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.message import Structure
-from tidelog.records.attributes import Codec
+from tidelog.records.format.attributes import Codec
 
 READERS = {
     *(ApiKey.FETCH, ApiKey.OFFSET_FETCH, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_CONFIGS),

@@ -12,7 +12,7 @@ from support.malformed import RECORDS, malformed, sound
 from support.tidelog import TidelogServer
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import ListOffsetsRequest, ProduceRequest
-from tidelog.records.attributes import Codec
+from tidelog.records.format.attributes import Codec
 
 LATEST = -1
 

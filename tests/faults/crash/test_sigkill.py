@@ -14,8 +14,8 @@ import pytest
 
 from support.log_writer import CONFIG
 from support.managed_logs import TP, all_records, batches_of, open_manager
-from tidelog.log.reader import LogDirectory
-from tidelog.log.verify import ERROR, PartitionVerifier
+from tidelog.log.reading.reader import LogDirectory
+from tidelog.log.reading.verify import ERROR, PartitionVerifier
 
 TESTS = Path(__file__).resolve().parents[2]
 

@@ -29,9 +29,9 @@ from tidelog.protocol.messages import (
     OffsetForLeaderEpochRequest,
     ProduceRequest,
 )
-from tidelog.records.attributes import Codec, TimestampType
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.crc32c import crc32c
+from tidelog.records.format.attributes import Codec, TimestampType
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel.crc32c import crc32c
 
 pytestmark = pytest.mark.java
 
@@ -371,7 +371,7 @@ def _keep(key: str, value: Any) -> Any:
 
 def _records(value: Any) -> Any:
     """Batches by what a consumer sees; packed ones may be packed differently."""
-    from tidelog.records.batch import iter_batches
+    from tidelog.records.format.batch import iter_batches
 
     if not value:
         return []

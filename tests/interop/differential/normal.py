@@ -12,7 +12,7 @@ import re
 import time
 from typing import Any
 
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 DAY_MS = 86_400_000
 ZERO = bytes(16)

@@ -13,7 +13,7 @@ from support.kafka import java_tool
 from support.patience import eventually
 from support.tidelog import TidelogServer
 from tidelog.broker.coordinator.records import TRANSACTION_CODEC
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 pytestmark = pytest.mark.java
 

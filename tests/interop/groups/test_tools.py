@@ -18,7 +18,7 @@ from support.tidelog import TidelogServer
 from support.wire import produce_request
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol.messages import FindCoordinatorRequest, InitProducerIdRequest
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.builder import BatchBuilder
 
 pytestmark = pytest.mark.java
 

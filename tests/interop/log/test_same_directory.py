@@ -20,10 +20,10 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.log.append import AppendOrigin
 from tidelog.log.config import LogConfig
 from tidelog.log.names import LEADER_EPOCH_FILE
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.producer_snapshot import decode
-from tidelog.records.attributes import Codec
-from tidelog.records.control import end_txn_marker
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.producers.snapshot import decode
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.control import end_txn_marker
 
 pytestmark = pytest.mark.java
 

@@ -23,7 +23,7 @@ from support.kafka import KAFKA_3, KAFKA_4, kafka_jars
 from support.messages import MESSAGE_FILES, Randomizer, message_class, versions_of
 from tidelog.broker.handlers import HANDLERS, Handler
 from tidelog.broker.handlers.failure import failed
-from tidelog.broker.network._fetch import FetchAsk
+from tidelog.broker.handlers.records._fetch import FetchAsk
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.protocol.api import ApiKey, request_class, request_header_version, response_class, response_header_version
 from tidelog.protocol.headers import decode_request_header, encode_request, encode_response

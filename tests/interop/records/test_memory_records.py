@@ -11,14 +11,14 @@ import pytest
 
 from support.kafka import KAFKA_3, java_command
 from tidelog.common.errors import KafkaError
-from tidelog.records._batches import BatchRun
 from tidelog.records.arrow import batches_to_arrow
-from tidelog.records.attributes import Codec, TimestampType
-from tidelog.records.batch import RecordBatch, iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.control import end_txn_marker
-from tidelog.records.convert import down_convert, up_convert
-from tidelog.records.crc32c import crc32c
+from tidelog.records.format.attributes import Codec, TimestampType
+from tidelog.records.format.batch import RecordBatch, iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.control import end_txn_marker
+from tidelog.records.format.convert import down_convert, up_convert
+from tidelog.records.kernel._batches import BatchRun
+from tidelog.records.kernel.crc32c import crc32c
 
 pytestmark = pytest.mark.java
 ORACLE = Path(__file__).with_name("RecordsOracle.java")

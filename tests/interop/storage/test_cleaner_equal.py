@@ -18,10 +18,10 @@ from support.managed_logs import TP, append, end_transaction, open_manager
 from tidelog.log.cleaner.job import CleanJob
 from tidelog.log.cleaner.plan import measure
 from tidelog.log.config import LogConfig
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
 from tidelog.testing.clock import ManualClock
 
 pytestmark = pytest.mark.java

@@ -10,9 +10,9 @@ from interop.storage.dump import accepted, dump
 from support.kafka import KAFKA_3, KAFKA_4
 from support.logs import START_MS, LogBench, batch, fill, records_of, run_of, small_config
 from tidelog.log.append import AppendOrigin
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records.attributes import Codec
-from tidelog.records.control import end_txn_marker
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.control import end_txn_marker
 
 pytestmark = pytest.mark.java
 VERSIONS = [KAFKA_3, KAFKA_4]

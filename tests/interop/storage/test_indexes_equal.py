@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from support.logs import LogBench, run_of
 from tidelog.log.config import LogConfig
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 pytestmark = pytest.mark.java
 CONFIG = {"segment.bytes": "1048576", "index.interval.bytes": "2000", "segment.index.bytes": "1000000"}

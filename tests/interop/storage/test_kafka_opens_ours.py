@@ -14,8 +14,8 @@ from support.logs import START_MS, LogBench, batch, records_of, run_of, small_co
 from tidelog.common.rng import seeded_rng
 from tidelog.common.uuids import random_uuid, uuid_to_text
 from tidelog.log.append import AppendOrigin
-from tidelog.records.attributes import Codec
-from tidelog.records.control import end_txn_marker
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.control import end_txn_marker
 
 pytestmark = pytest.mark.java
 TOPIC = "topic"

@@ -25,11 +25,11 @@ from tidelog.protocol.messages import (
     OffsetForLeaderEpochRequest,
     ProduceRequest,
 )
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.compression import compress
-from tidelog.records.legacy import encode_message
+from tidelog.records.codec.compression import compress
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.legacy import encode_message
 
 pytestmark = pytest.mark.java
 

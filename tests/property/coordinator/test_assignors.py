@@ -7,10 +7,10 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.broker.coordinator.group.assignors import ASSIGNORS
-from tidelog.broker.coordinator.group.assignors.range import assign_range
-from tidelog.broker.coordinator.group.assignors.spec import GroupSpec, MemberSpec
-from tidelog.broker.coordinator.group.assignors.uniform import assign_uniform
+from tidelog.broker.coordinator.group.consumer.assignors import ASSIGNORS
+from tidelog.broker.coordinator.group.consumer.assignors.range import assign_range
+from tidelog.broker.coordinator.group.consumer.assignors.spec import GroupSpec, MemberSpec
+from tidelog.broker.coordinator.group.consumer.assignors.uniform import assign_uniform
 
 TOPICS = [bytes([number]) * 16 for number in range(1, 6)]
 Target = dict[str, dict[bytes, frozenset[int]]]

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from scenarios.coordinator.driver import encode_subscription
 from support.coordinator import Answer, GroupHarness
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group.classic_states import ClassicState
+from tidelog.broker.coordinator.group.classic.states import ClassicState
 from tidelog.broker.coordinator.result import Caller
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol import messages as m

@@ -11,14 +11,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from scenarios.coordinator.driver import encode_subscription
 from support.coordinator import Answer, GroupHarness, TransactionHarness, topic_id
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group.classic_group import ClassicGroup
-from tidelog.broker.coordinator.group.classic_states import ClassicState
-from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
+from tidelog.broker.coordinator.group.classic.group import ClassicGroup
+from tidelog.broker.coordinator.group.classic.states import ClassicState
+from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.result import Caller
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.common.types import TopicPartition
 from tidelog.protocol import messages as m
-from tidelog.records.control import end_txn_marker
+from tidelog.records.format.control import end_txn_marker
 
 GROUPS = st.sampled_from(["g", "h"])
 MEMBERS = st.sampled_from(["m1", "m2", "m3"])

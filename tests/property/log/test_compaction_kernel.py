@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from reference.cleaner import filter_batches, latest_offsets
 from tidelog.common.errors import CorruptRecordError
-from tidelog.log._cleaner import FULL, LEGACY, MORE, CleanerKernel
-from tidelog.log._offset_map import BYTES_PER_ENTRY, OffsetMap
+from tidelog.log.cleaner._cleaner import FULL, LEGACY, MORE, CleanerKernel
+from tidelog.log.cleaner._offset_map import BYTES_PER_ENTRY, OffsetMap
 from tidelog.log.cleaner.transactions import CleanedTransactions
-from tidelog.log.txn_index import AbortedTxn
-from tidelog.records.attributes import Codec, TimestampType
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.control import end_txn_marker
+from tidelog.log.segment.txn_index import AbortedTxn
+from tidelog.records.format.attributes import Codec, TimestampType
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.control import end_txn_marker
 
 NOW = 1_704_067_200_000
 RETENTION = 86_400_000
@@ -179,7 +179,7 @@ def test_records_that_do_not_fit_their_batch_are_corrupt() -> None:
     builder.append(NOW, b"k", b"v")
     good = bytearray(builder.build())
     good[57:61] = (2).to_bytes(4, "big")
-    from tidelog.records.crc32c import crc32c
+    from tidelog.records.kernel.crc32c import crc32c
 
     good[17:21] = crc32c(good[21:]).to_bytes(4, "big")
     with pytest.raises(CorruptRecordError, match="records"):

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from support.managed_logs import TP, append, batches_of, compact_config, end_transaction, open_manager
-from tidelog.log.manager import LogManager
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import Record
+from tidelog.log.manager.manager import LogManager
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import Record
 from tidelog.testing.clock import ManualClock
 
 keys = st.sampled_from([b"a", b"b", b"c", b"d", b"key-e", b"f" * 70])

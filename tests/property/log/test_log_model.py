@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from support.logs import START_MS, LogBench, batch, records_of, run_of, small_config
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import iter_batches
 
 VALUES = st.lists(st.binary(min_size=0, max_size=60), min_size=1, max_size=5)
 CODECS = st.sampled_from([Codec.NONE, Codec.NONE, Codec.LZ4, Codec.ZSTD, Codec.GZIP, Codec.SNAPPY])

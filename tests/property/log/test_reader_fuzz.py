@@ -12,14 +12,14 @@ from tidelog.cli.log_decode import decode_internal
 from tidelog.common.errors import CorruptRecordError, KafkaError
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from tidelog.log import meta_properties, shutdown_marker
-from tidelog.log.reader import LogDirectory, PartitionReader
-from tidelog.log.segment_arrow import ArrowSegmentReader
-from tidelog.log.segment_reader import decode_offset_index, decode_time_index
-from tidelog.log.statistics import StatisticsReader
-from tidelog.log.verify import PartitionVerifier, verify_checkpoints
-from tidelog.records.batch import Record
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.directory import meta_properties, shutdown_marker
+from tidelog.log.reading.reader import LogDirectory, PartitionReader
+from tidelog.log.reading.segment_arrow import ArrowSegmentReader
+from tidelog.log.reading.segment_reader import decode_offset_index, decode_time_index
+from tidelog.log.reading.statistics import StatisticsReader
+from tidelog.log.reading.verify import PartitionVerifier, verify_checkpoints
+from tidelog.records.format.batch import Record
+from tidelog.records.format.builder import BatchBuilder
 
 
 def good_batch() -> bytes:

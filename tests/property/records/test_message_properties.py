@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from reference.records.message_set import Message, iter_messages, read_entry, unwrap
 from tidelog.common.errors import CorruptRecordError, KafkaError
-from tidelog.records import _messages
-from tidelog.records._batches import BatchRun
-from tidelog.records._convert import convert
-from tidelog.records._messages import MessageSet, crc32, whole_end
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.compression import compress
-from tidelog.records.convert import down_convert, up_convert
-from tidelog.records.legacy import encode_message
-from tidelog.records.validate import ProduceRules, validate_produce
+from tidelog.records.codec.compression import compress
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.convert import down_convert, up_convert
+from tidelog.records.format.legacy import encode_message
+from tidelog.records.format.validate import ProduceRules, validate_produce
+from tidelog.records.kernel import _messages
+from tidelog.records.kernel._batches import BatchRun
+from tidelog.records.kernel._convert import convert
+from tidelog.records.kernel._messages import MessageSet, crc32, whole_end
 
 EXAMPLES = settings(max_examples=150, deadline=None)
 FUZZ = settings(max_examples=300, deadline=None)

@@ -14,18 +14,18 @@ from reference.records.batch_v2 import Malformed, PlainRecord, encode_batch, enc
 from reference.records.message_set import iter_messages
 from tidelog.common import hashing
 from tidelog.common.errors import CorruptRecordError, InvalidRecordError, KafkaError
-from tidelog.records._batches import BatchRun
-from tidelog.records._messages import read_entry
-from tidelog.records._record import read_records
 from tidelog.records.arrow import arrow_to_batches, batches_to_arrow
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.compression import compress, decompress
-from tidelog.records.convert import down_convert, up_convert
-from tidelog.records.crc32c import crc32c, crc32c_portable
-from tidelog.records.murmur2 import murmur2
-from tidelog.records.validate import ProduceRules, validate_produce
+from tidelog.records.codec.compression import compress, decompress
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.convert import down_convert, up_convert
+from tidelog.records.format.validate import ProduceRules, validate_produce
+from tidelog.records.kernel._batches import BatchRun
+from tidelog.records.kernel._messages import read_entry
+from tidelog.records.kernel._record import read_records
+from tidelog.records.kernel.crc32c import crc32c, crc32c_portable
+from tidelog.records.kernel.murmur2 import murmur2
 
 EXAMPLES = settings(max_examples=100, deadline=None)
 FUZZ = settings(max_examples=250, deadline=None)

@@ -1,4 +1,4 @@
-"""Message sets of magic 0 and 1, read message by message: the plain form of `records/_messages.pyx`."""
+"""Message sets of magic 0 and 1, read message by message: the plain form of `records/kernel/_messages.pyx`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
-from tidelog.records._record import Record
-from tidelog.records.attributes import CODEC_MASK, LOG_OVERHEAD, MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec
-from tidelog.records.compression import DEFAULT_LIMIT, decompress
+from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
+from tidelog.records.format.attributes import CODEC_MASK, LOG_OVERHEAD, MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec
+from tidelog.records.kernel._record import Record
 
 Buffer = bytes | bytearray | memoryview
 

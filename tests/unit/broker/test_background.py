@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from tidelog.common.types import TopicPartition
 from tidelog.log.checkpoint import read_offsets
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.testing import Broker
 
 QUICK = "50"

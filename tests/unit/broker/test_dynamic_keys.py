@@ -18,8 +18,8 @@ import pytest
 from support.loop import async_test, until
 from tidelog.broker.config.definition import BROKER_KEYS
 from tidelog.broker.controller.topic_plans import NewTopic
+from tidelog.broker.metadata.topic_configs import BROKER_SYNONYMS
 from tidelog.broker.server import Broker
-from tidelog.broker.topic_configs import BROKER_SYNONYMS
 from tidelog.common.config import Type, Update
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition

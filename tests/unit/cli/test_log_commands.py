@@ -12,8 +12,8 @@ from support.logs import batch
 from support.managed_logs import append, compact_config, end_transaction, open_manager
 from tidelog.cli.main import main
 from tidelog.common.types import TopicPartition
-from tidelog.log.manager import LogManager
-from tidelog.log.reader import LogDirectory
+from tidelog.log.manager.manager import LogManager
+from tidelog.log.reading.reader import LogDirectory
 from tidelog.protocol.messages import (
     GroupMetadataKey,
     OffsetCommitKey,
@@ -21,8 +21,8 @@ from tidelog.protocol.messages import (
     TransactionLogKey,
     TransactionLogValue,
 )
-from tidelog.records.attributes import Codec
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.builder import BatchBuilder
 from tidelog.testing.clock import START_MS, ManualClock
 
 ORDERS = TopicPartition("orders", 0)

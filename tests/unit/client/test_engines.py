@@ -21,7 +21,7 @@ from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.api import ApiKey
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.builder import BatchBuilder
 
 FAST = {"retry.backoff.ms": "1", "retry.backoff.max.ms": "5", "request.timeout.ms": "2000"}
 

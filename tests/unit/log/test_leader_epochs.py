@@ -7,9 +7,9 @@ import pytest
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.fs import LOCAL_FS
 from tidelog.log.checkpoint import CheckpointError
-from tidelog.log.file_budget import FileBudget
-from tidelog.log.home import Home
 from tidelog.log.leader_epochs import EpochStart, LeaderEpochs
+from tidelog.log.segment.file_budget import FileBudget
+from tidelog.log.segment.home import Home
 
 
 @pytest.fixture

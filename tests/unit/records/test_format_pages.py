@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "formats"
 TIME = 1_700_000_000_000

@@ -12,10 +12,10 @@ from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPytho
 from kafka.record.legacy_records import LegacyRecordBatchBuilder as KafkaPythonLegacyBuilder
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
-from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import Codec
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel._batches import BatchRun
 
 ROWS: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]] = [
     (1_600_000_000_000 + (i * 37) % 101 - 50, None if i % 5 == 0 else b"key-%d" % i, b"v" * (i * 31 % 500), [])

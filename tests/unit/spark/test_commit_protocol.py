@@ -10,7 +10,7 @@ from tidelog.client.cluster_client import ClusterClient
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.api import ApiKey
-from tidelog.records.control import end_txn_marker
+from tidelog.records.format.control import end_txn_marker
 from tidelog.spark.commit_protocol import TransactionLostError, recover_jobs
 from tidelog.spark.decision_reader import read_entries
 from tidelog.spark.decisions import PARTITIONS, Claim, Decision, DecisionLog, claim, home_of, standings

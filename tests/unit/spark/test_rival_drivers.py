@@ -26,7 +26,7 @@ from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition as TP
 from tidelog.common.uuids import uuid_to_text
 from tidelog.protocol.api import ApiKey
-from tidelog.records.control import end_txn_marker
+from tidelog.records.format.control import end_txn_marker
 from tidelog.spark.commit_protocol import TransactionLostError, recover_jobs
 from tidelog.spark.decision_reader import read_entries
 from tidelog.spark.decisions import (

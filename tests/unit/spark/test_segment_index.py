@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.log.segment_reader import decode_offset_index
+from tidelog.log.reading.segment_reader import decode_offset_index
 from tidelog.spark.segment_index import OffsetIndexView
 
 steps = st.lists(st.tuples(st.integers(1, 1000), st.integers(1, 10_000)), max_size=60)

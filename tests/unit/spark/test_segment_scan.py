@@ -13,8 +13,8 @@ from support.managed_logs import TP, append, compact_config, open_manager
 from tidelog.common.errors import KafkaError
 from tidelog.log.config import LogConfig
 from tidelog.log.names import DELETED, INDEX, LOG, SEGMENT_KINDS, SWAP, TIME_INDEX, file_name
-from tidelog.log.partition_log import PartitionLog
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.records.format.builder import BatchBuilder
 from tidelog.spark.boundaries import DataLossError
 from tidelog.spark.offsets import OffsetRange
 from tidelog.spark.options import SourceOptions, source_options

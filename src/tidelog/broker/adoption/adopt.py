@@ -24,9 +24,9 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.controller.internal_topics import SHARE_GROUP_STATE_TOPIC, internal_topic
 from tidelog.broker.controller.loading import load_configs, load_topics
 from tidelog.broker.controller.producer_ids import allocate_block
+from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import Create, Operation, SetData, ensure_path
-from tidelog.broker.topic_configs import TopicConfigs
 from tidelog.common.errors import KafkaError, StorageError
 from tidelog.common.types import INTERNAL_TOPICS
 from tidelog.common.uuids import uuid_to_text

@@ -12,9 +12,9 @@ from tidelog.common.fs import FileSystem
 from tidelog.common.types import NO_EPOCH, TRANSACTION_STATE_TOPIC, TopicPartition
 from tidelog.log import checkpoint, partition_metadata
 from tidelog.log.names import LEADER_EPOCH_FILE
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.protocol.disk import TRANSACTION_STATE
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 logger = logging.getLogger(__name__)
 

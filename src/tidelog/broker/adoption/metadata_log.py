@@ -20,7 +20,7 @@ from tidelog.common.errors import StorageError, TidelogError
 from tidelog.common.fs import FileSystem
 from tidelog.protocol.disk import UnknownTypeError, decode_metadata_record
 from tidelog.protocol.message import Message
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 _SNAPSHOT = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint\Z")
 _SEGMENT = re.compile(r"(?P<offset>\d{20})\.log\Z")

@@ -13,8 +13,8 @@ from tidelog.broker.adoption.comeback import plan_comeback
 from tidelog.broker.adoption.disk import DiskTopic
 from tidelog.broker.adoption.metadata_log import KafkaTopic
 from tidelog.broker.adoption.situation import AdoptionPlan, Situation
-from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.controller.topic_plans import TopicPlan, create_operations, more_partitions_operations
+from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.common.rng import Rng
 from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
 from tidelog.common.uuids import random_uuid

@@ -12,9 +12,9 @@ from tidelog.broker.store.api import Store
 from tidelog.common.fs import FileSystem
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
-from tidelog.log import shutdown_marker
-from tidelog.log.log_dir import LogDir
-from tidelog.log.manager import LogManager
+from tidelog.log.directory import shutdown_marker
+from tidelog.log.directory.log_dir import LogDir
+from tidelog.log.manager.manager import LogManager
 from tidelog.log.names import METADATA_LOG_DIR
 
 

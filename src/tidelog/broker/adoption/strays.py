@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidelog.broker.controller.images import TopicImage
+from tidelog.broker.metadata.images import TopicImage
 from tidelog.common.types import TopicPartition
 from tidelog.log import partition_metadata
-from tidelog.log.manager import LogManager
+from tidelog.log.manager.manager import LogManager
 from tidelog.log.names import INDEX_KINDS, split_name
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tidelog.broker.config.broker_config import BrokerConfig, listener_key
 from tidelog.broker.config.definition import BROKER_KEYS
-from tidelog.broker.topic_configs import TopicConfigs, usable_overrides
+from tidelog.broker.metadata.topic_configs import TopicConfigs, usable_overrides
 from tidelog.common.config import ConfigDef, ConfigError, Key, Type, Update, at_least, format_value
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple

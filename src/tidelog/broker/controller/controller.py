@@ -23,19 +23,19 @@ from tidelog.broker.controller import topic_plans as plans
 from tidelog.broker.controller.changes import Changes
 from tidelog.broker.controller.election import Reason, elect
 from tidelog.broker.controller.entity_configs import Decide, EntityConfigs
-from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.controller.internal_topics import internal_topic
 from tidelog.broker.controller.loading import load_topics
-from tidelog.broker.controller.names import METADATA_LOG_TOPIC
 from tidelog.broker.controller.producer_ids import allocate_block
 from tidelog.broker.controller.topic_plans import Deletion, NewTopic, TopicPlan
 from tidelog.broker.detached import outcome_of
-from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.images import PartitionState, TopicImage
+from tidelog.broker.metadata.names import METADATA_LOG_TOPIC
+from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import Create, Delete, Operation, SetData, Stat, Store, ensure_path
 from tidelog.broker.store.errors import BadVersionError, NodeExistsError, StoreFullError
 from tidelog.broker.store.znodes import ProducerIdBlock
-from tidelog.broker.topic_configs import TopicConfigs
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng

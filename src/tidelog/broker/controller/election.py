@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from enum import Enum
 
-from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.metadata.images import PartitionState
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_NODE
 

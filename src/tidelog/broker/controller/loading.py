@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tidelog.broker.controller.images import PartitionState, TopicImage
+from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Operation, SetData, Stat, Store
 from tidelog.broker.store.errors import StoreError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 
-from tidelog.broker.controller.images import BrokerImage
+from tidelog.broker.metadata.images import BrokerImage
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.metadata.images import PartitionState
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.config import LogConfig

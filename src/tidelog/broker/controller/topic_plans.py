@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidelog.broker.controller.election import Reason, elect
-from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
-from tidelog.broker.controller.names import check_collision, check_topic_name
 from tidelog.broker.controller.placement import check_assignment, place_replicas
+from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
+from tidelog.broker.metadata.names import check_collision, check_topic_name
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import ANY_VERSION, Create, Delete, Operation, SetData
 from tidelog.broker.store.znodes import StateNode, TopicNode, encode_config, encode_state, encode_topic
@@ -24,7 +24,7 @@ from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
 from tidelog.common.uuids import ZERO_UUID, random_uuid
 
 if TYPE_CHECKING:
-    from tidelog.broker.metadata_cache import MetadataCache
+    from tidelog.broker.metadata.cache import MetadataCache
 
 #: The most partitions that one request may make: what a store can write as one.
 MAX_PARTITIONS_PER_BATCH = 10_000

@@ -11,7 +11,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tidelog.broker.network._reader cimport store_16, store_32, store_64
+from tidelog.broker.requests._reader cimport store_16, store_32, store_64
 
 cdef enum:
     KEY_VERSION = 1

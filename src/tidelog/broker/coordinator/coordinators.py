@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
 from tidelog.broker.coordinator.config import GroupConfig, TransactionConfig
-from tidelog.broker.coordinator.group._commit_taker import CommitTaker
-from tidelog.broker.coordinator.group._heartbeat_taker import HeartbeatTaker
-from tidelog.broker.coordinator.group._offset_fetch_taker import OffsetFetchTaker
 from tidelog.broker.coordinator.group.machine import GroupMachine
 from tidelog.broker.coordinator.records import GROUP_CODEC, TRANSACTION_CODEC
 from tidelog.broker.coordinator.runtime import Runtime
@@ -24,11 +21,14 @@ from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerW
 from tidelog.broker.coordinator.transaction.peers import Peers
 from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
 from tidelog.broker.detached import unheard
+from tidelog.broker.handlers.groups._heartbeat import HeartbeatTaker
+from tidelog.broker.handlers.groups._offset_commit import CommitTaker
+from tidelog.broker.handlers.groups._offset_fetch import OffsetFetchTaker
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 from tidelog.protocol.api import ApiKey
 
 if TYPE_CHECKING:
-    from tidelog.broker.controller.images import TopicImage
+    from tidelog.broker.metadata.images import TopicImage
     from tidelog.broker.network._hot import RequestSink
     from tidelog.broker.server import Broker
 

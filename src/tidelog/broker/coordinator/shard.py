@@ -28,9 +28,9 @@ from tidelog.common.clock import Clock
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
-from tidelog.records.batch import iter_batches
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.control import parse_end_txn_marker
+from tidelog.records.format.batch import iter_batches
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.control import parse_end_txn_marker
 
 logger = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
-from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import MAGIC_V2
+from tidelog.records.format.attributes import MAGIC_V2
+from tidelog.records.kernel._batches import BatchRun
 
 if TYPE_CHECKING:
-    from tidelog.broker.metadata_cache import MetadataCache
+    from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.server import Broker
 
 logger = logging.getLogger(__name__)

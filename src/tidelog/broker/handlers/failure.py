@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tidelog.broker.network._fetch import FetchAnswer, FetchAsk, FetchedPartition
+from tidelog.broker.handlers.records._fetch import FetchAnswer, FetchAsk, FetchedPartition
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey, response_class
 from tidelog.protocol.message import Message, Structure

@@ -1,8 +1,8 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
-from tidelog.broker.network._writer cimport Writer
+from tidelog.broker.requests._writer cimport Writer
 from tidelog.net._connection cimport FrameSink, ServerConnection
-from tidelog.records._batches cimport BatchRun
+from tidelog.records.kernel._batches cimport BatchRun
 
 
 cdef class Taker:

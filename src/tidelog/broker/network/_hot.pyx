@@ -13,7 +13,7 @@ A `Lane` says what is needed to know whether a partition's batches may take this
 or a topic's config changes (`forget_lanes`) and made again when asked for.
 
 What differs (compression, a transaction's first write, old formats, acks that must wait, any error of the request as a whole)
-is left to `handlers/produce.py`, and so is a batch that does not pass the checks: `Partition.append_client` is the one place that decides
+is left to `handlers/records/produce.py`, and so is a batch that does not pass the checks: `Partition.append_client` is the one place that decides
 what is wrong with it.
 """
 
@@ -24,13 +24,13 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport INT64_MAX, INT64_MIN
 from libc.string cimport memcmp, memcpy
 
-from tidelog.broker.network._reader cimport (
+from tidelog.broker.requests._reader cimport (
     Cursor, load_i16, load_i32, load_i64, read_i16, read_i32, read_length, skip, skip_tags,
 )
-from tidelog.broker.network._writer cimport Writer
+from tidelog.broker.requests._writer cimport Writer
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.net._connection cimport FrameSink, ServerConnection
-from tidelog.records._batches cimport BatchRun
+from tidelog.records.kernel._batches cimport BatchRun
 
 logger = logging.getLogger("tidelog.requests")
 

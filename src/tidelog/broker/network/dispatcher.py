@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.broker.handlers import HandlerFunction, handler_for, load
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.failure import failed
-from tidelog.broker.network._fetch import FetchAnswer, FetchAsk
+from tidelog.broker.handlers.records._fetch import FetchAnswer, FetchAsk
 from tidelog.broker.network._hot import Lane
 from tidelog.broker.network.driver import Done, Driver, Later
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -30,7 +30,7 @@ from tidelog.net._connection import ServerConnection
 from tidelog.protocol.api import ApiKey, request_class
 from tidelog.protocol.headers import RequestHeader, decode_request_header, encode_response_parts
 from tidelog.protocol.message import Message
-from tidelog.records.attributes import MAGIC_V2, Codec
+from tidelog.records.format.attributes import MAGIC_V2, Codec
 
 if TYPE_CHECKING:
     from tidelog.broker.replication.partition import Partition

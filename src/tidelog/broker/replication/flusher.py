@@ -15,9 +15,9 @@ from tidelog.broker.detached import outcome_of
 from tidelog.common.errors import StorageError
 
 if TYPE_CHECKING:
-    from tidelog.log.manager import LogManager
-    from tidelog.log.partition_log import PartitionLog
-    from tidelog.log.tasks import FlushTask
+    from tidelog.log.manager.manager import LogManager
+    from tidelog.log.manager.tasks import FlushTask
+    from tidelog.log.partition.partition_log import PartitionLog
 
 
 class Flusher:

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.replication.isr import lagging, may_join
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidelog.broker.controller.images import PartitionState
+from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.replication.isr import FollowerState, high_watermark
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError, StorageError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
-from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import MAGIC_V2, Codec, TimestampType
-from tidelog.records.validate import ProduceRules, ValidatedRecords, validate_produce
+from tidelog.records.format.attributes import MAGIC_V2, Codec, TimestampType
+from tidelog.records.format.validate import ProduceRules, ValidatedRecords, validate_produce
+from tidelog.records.kernel._batches import BatchRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tidelog.log.partition_log import PartitionLog
-    from tidelog.log.verification import VerificationGuard
+    from tidelog.log.partition.partition_log import PartitionLog
+    from tidelog.log.producers.verification import VerificationGuard
 
 #: Errors whose answer does not carry the log start offset.
 _TELL_NO_START = frozenset(

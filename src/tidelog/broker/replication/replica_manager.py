@@ -17,10 +17,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
-from tidelog.broker.controller.images import PartitionState
 from tidelog.broker.detached import outcome_of
+from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
+from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.purgatory.timing_wheel import TimerEntry
-from tidelog.broker.replication.fetch_sessions import FetchSessionCache
 from tidelog.broker.replication.flusher import Flusher
 from tidelog.broker.replication.isr_changes import IsrChanges
 from tidelog.broker.replication.waiting import DelayedProduce
@@ -28,12 +28,12 @@ from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
-from tidelog.log.log_dir import LogDir
+from tidelog.log.directory.log_dir import LogDir
 
 if TYPE_CHECKING:
     from tidelog.broker.replication.partition import Partition
     from tidelog.broker.server import Broker
-    from tidelog.log.partition_log import PartitionLog
+    from tidelog.log.partition.partition_log import PartitionLog
 
 logger = logging.getLogger("tidelog.replication")
 

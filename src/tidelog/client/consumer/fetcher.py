@@ -31,7 +31,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol.messages import FetchRequest
-from tidelog.records._batches import BatchRun
+from tidelog.records.kernel._batches import BatchRun
 
 #: From the next version on, a fetch names topics by id.
 _LAST_VERSION_WITH_NAMES = 12

@@ -31,7 +31,7 @@ from tidelog.client.transactions import add_partitions, end_transaction, init_pr
 from tidelog.common.errors import KafkaError, UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from tidelog.net.large_buffers import LargeBuffers
-from tidelog.records.compression import Codec
+from tidelog.records.codec.compression import Codec
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,13 +19,13 @@ from tidelog.common.types import TopicPartition
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.cleaner.throttler import Throttler
-from tidelog.log.log_dir import LogDir, disk_error
+from tidelog.log.directory.log_dir import LogDir, disk_error
 
 if TYPE_CHECKING:  # what a pass is made of is imported when there is something to clean
     from tidelog.log.cleaner.job import CleanJob
     from tidelog.log.cleaner.plan import LogToClean
     from tidelog.log.cleaner.rewriter import Rewriter
-    from tidelog.log.partition_log import PartitionLog
+    from tidelog.log.partition.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.cleaner.plan import LogToClean, SegmentSizes, group_segments, segments_between
 from tidelog.log.cleaner.rewriter import CleanerStats, FilterRules, Rewriter
 from tidelog.log.cleaner.transactions import CleanedTransactions
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.segment import Segment
-from tidelog.log.txn_index import AbortedTxn
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.segment.segment import Segment
+from tidelog.log.segment.txn_index import AbortedTxn
 
 
 class CleanJob:

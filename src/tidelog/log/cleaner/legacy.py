@@ -8,11 +8,11 @@ segment's file.
 from __future__ import annotations
 
 from tidelog.common.named_tuple import NamedTuple
-from tidelog.log._offset_map import OffsetMap
-from tidelog.records._batches import BatchRun
-from tidelog.records.attributes import TimestampType
-from tidelog.records.batch import Record, RecordBatch
-from tidelog.records.builder import BatchBuilder
+from tidelog.log.cleaner._offset_map import OffsetMap
+from tidelog.records.format.attributes import TimestampType
+from tidelog.records.format.batch import Record, RecordBatch
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel._batches import BatchRun
 
 #: crc, magic, attributes and two lengths: less is no message.
 SMALLEST_MESSAGE = 14

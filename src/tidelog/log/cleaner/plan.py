@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT32, MAX_INT64
-from tidelog.log.partition_log import PartitionLog
-from tidelog.log.segment import Segment
+from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.segment.segment import Segment
 
 logger = logging.getLogger(__name__)
 

@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT32
-from tidelog.log._cleaner import FULL, LEGACY, MORE, CleanerKernel
-from tidelog.log._offset_map import OffsetMap
 from tidelog.log.cleaner import legacy
+from tidelog.log.cleaner._cleaner import FULL, LEGACY, MORE, CleanerKernel
+from tidelog.log.cleaner._offset_map import OffsetMap
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.throttler import Throttler
 from tidelog.log.cleaner.transactions import CleanedTransactions
 from tidelog.log.names import CLEANED
-from tidelog.log.segment import Segment
-from tidelog.log.txn_index import AbortedTxn
-from tidelog.records._batches import BatchRun
+from tidelog.log.segment.segment import Segment
+from tidelog.log.segment.txn_index import AbortedTxn
+from tidelog.records.kernel._batches import BatchRun
 
 
 class CleanerStats:

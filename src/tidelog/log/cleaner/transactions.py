@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 
-from tidelog.log.txn_index import AbortedTxn
+from tidelog.log.segment.txn_index import AbortedTxn
 
 ABORT, COMMIT = 0, 1
 

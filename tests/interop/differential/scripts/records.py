@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tidelog.records.attributes import Codec
-from tidelog.records.builder import BatchBuilder
-from tidelog.records.crc32c import crc32c
+from tidelog.records.format.attributes import Codec
+from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.kernel.crc32c import crc32c
 
 START = 1_600_000_000_000
 

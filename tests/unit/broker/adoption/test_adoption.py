@@ -13,8 +13,8 @@ from tidelog.broker.adoption.metadata_log import KafkaMetadata, read_metadata_lo
 from tidelog.broker.adoption.note import Note
 from tidelog.broker.adoption.plan import ELSEWHERE, plan_adoption
 from tidelog.broker.adoption.situation import Situation
-from tidelog.broker.controller.images import PartitionState, TopicImage
 from tidelog.broker.controller.topic_plans import Cluster, NewTopic, plan_topic
+from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.store.api import Create, Delete
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import LOCAL_FS
@@ -24,7 +24,7 @@ from tidelog.common.uuids import uuid_to_text
 from tidelog.protocol import messages
 from tidelog.protocol.disk import encode_metadata_record
 from tidelog.protocol.message import Message
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.builder import BatchBuilder
 from tidelog.testing import Broker
 
 ID = bytes(range(16))

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.broker.controller.election import Reason, elect
-from tidelog.broker.controller.images import BrokerImage, PartitionState, TopicImage
-from tidelog.broker.controller.names import check_collision, check_topic_name, is_valid_topic_name
 from tidelog.broker.controller.placement import check_assignment, place_replicas
 from tidelog.broker.controller.topic_plans import (
     Cluster,
@@ -20,6 +18,8 @@ from tidelog.broker.controller.topic_plans import (
     plan_more_partitions,
     plan_topic,
 )
+from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
+from tidelog.broker.metadata.names import check_collision, check_topic_name, is_valid_topic_name
 from tidelog.broker.store.api import Create
 from tidelog.broker.store.tree import Tree
 from tidelog.common.errors import ErrorCode, KafkaError

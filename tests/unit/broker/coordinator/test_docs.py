@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.broker.coordinator.group.classic_states import CLASSIC_GROUP, ClassicState
-from tidelog.broker.coordinator.group.consumer_states import CONSUMER_GROUP, CONSUMER_MEMBER
+from tidelog.broker.coordinator.group.classic.states import CLASSIC_GROUP, ClassicState
+from tidelog.broker.coordinator.group.consumer.states import CONSUMER_GROUP, CONSUMER_MEMBER
 from tidelog.broker.coordinator.state_table import IllegalTransition, StateTable
 from tidelog.broker.coordinator.transaction.states import TRANSACTION, TransactionState
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.coordinator import Answer, GroupHarness
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group.classic_rebalance import PATIENCE
+from tidelog.broker.coordinator.group.classic.rebalance import PATIENCE
 from tidelog.broker.coordinator.result import Caller
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol import messages as m

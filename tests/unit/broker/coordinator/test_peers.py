@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from tidelog.broker.controller.images import BrokerImage
 from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity
 from tidelog.broker.coordinator.transaction.peers import Peers
-from tidelog.broker.metadata_cache import MetadataCache
+from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.images import BrokerImage
 from tidelog.broker.network.driver import Driver
 from tidelog.broker.server import Broker
 from tidelog.common.errors import ErrorCode

@@ -6,7 +6,7 @@ import pytest
 
 from support.coordinator import Answer, GroupHarness
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group import update
+from tidelog.broker.coordinator.group.consumer import update
 from tidelog.broker.coordinator.result import Caller
 from tidelog.protocol.messages import ConsumerGroupHeartbeatRequest
 

@@ -15,7 +15,7 @@ from tidelog.broker.coordinator.shard import ShardState
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
 from tidelog.protocol import messages as m
-from tidelog.records.batch import iter_batches
+from tidelog.records.format.batch import iter_batches
 
 TP = TopicPartition(GROUP_METADATA_TOPIC, 0)
 
@@ -175,7 +175,7 @@ def test_no_topic_no_coordinator() -> None:
 
 
 def test_a_record_that_is_none_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
-    from tidelog.records.builder import BatchBuilder
+    from tidelog.records.format.builder import BatchBuilder
 
     builder = BatchBuilder()
     builder.append(0, b"\0\1\0", b"\0\3")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.coordinator import GroupHarness
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group.classic_group import ClassicGroup
-from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
+from tidelog.broker.coordinator.group.classic.group import ClassicGroup
+from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Caller
 from tidelog.protocol import messages as m

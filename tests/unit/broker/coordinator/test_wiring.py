@@ -9,7 +9,7 @@ from tidelog.broker.purgatory.delayed import DelayedOperation
 from tidelog.broker.server import Broker
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import NO_EPOCH, TopicPartition
-from tidelog.records.builder import BatchBuilder
+from tidelog.records.format.builder import BatchBuilder
 
 
 class Reader(DelayedOperation):

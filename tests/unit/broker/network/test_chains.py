@@ -10,7 +10,7 @@ import pytest
 
 from support.loop import until
 from support.wire import batch, connected, fetch_request, produce_request, run, serving
-from tidelog.log.partition_log import PartitionLog
+from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.protocol.api import ApiKey
 
 MINUTE = 60_000

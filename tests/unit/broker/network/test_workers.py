@@ -10,7 +10,7 @@ from support.loop import until
 from support.wire import batch, connected, produce_request, run, serving
 from tidelog.broker.network.workers import Workers
 from tidelog.protocol.api import ApiKey
-from tidelog.records.attributes import Codec
+from tidelog.records.format.attributes import Codec
 
 
 def test_the_gate_closes_at_the_limit_and_opens_below_it():

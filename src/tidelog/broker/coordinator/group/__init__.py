@@ -2,24 +2,15 @@
 
 Reading order:
 
-    classic_states, consumer_states     the tables
-    subscription                        the bytes that consumers exchange through a classic group
-    classic_member, classic_group       a classic group: soft state of its members, one durable record per generation
-    classic_rebalance                   from one generation to the next: phases and time-outs
-    classic_join, classic_sync          JoinGroup; SyncGroup, Heartbeat, LeaveGroup
-    consumer_member, consumer_group     a consumer group (KIP-848): all durable
-    assignors/, target                  who shall have what
-    reconcile                           from what a member has towards what it shall have
-    regex                               RE2 subscriptions
-    offsets, commits                    committed offsets; commit, fetch, delete, expiry
-    _committed                          one committed offset
-    _commit_taker, _offset_fetch_taker,
-    _heartbeat_taker                    the common requests, from their bytes to their answers
-    state                               all groups and offsets of a shard, changed by replay
-    update, session                     the steps of every change of a consumer group; time-outs and fencing
-    migration                           conversion both ways
-    consumer_handler, heartbeat         ConsumerGroupHeartbeat
-    classic_bridge                      classic members in consumer groups
-    admin                               list, describe, delete
-    machine                             the whole: what the shard replays and the handlers call
+    subscription     the bytes that consumers exchange through a classic group
+    classic/         states (the table), member and group (soft state, one durable record per generation), rebalance
+                     (from one generation to the next), join, sync (and Heartbeat, LeaveGroup)
+    consumer/        groups of KIP-848, all durable: states, member, group; assignors and target (who shall have what),
+                     reconcile (from what a member has towards that), regex, update and session (the steps of every
+                     change; time-outs and fencing), handler and heartbeat
+    offsets/         committed offsets: commit, fetch, delete, expiry
+    state            all groups and offsets of a shard, changed by replay
+    bridge/          classic members in consumer groups; conversion both ways
+    admin            list, describe, delete
+    machine          the whole: what the shard replays and the handlers call
 """

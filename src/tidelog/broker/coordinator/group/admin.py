@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tidelog.broker.coordinator.group.classic_group import ClassicGroup
-from tidelog.broker.coordinator.group.classic_group import tombstone as classic_tombstone
-from tidelog.broker.coordinator.group.classic_states import ClassicState
-from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
-from tidelog.broker.coordinator.group.consumer_member import Assignment, ConsumerMember
+from tidelog.broker.coordinator.group.classic.group import ClassicGroup
+from tidelog.broker.coordinator.group.classic.group import tombstone as classic_tombstone
+from tidelog.broker.coordinator.group.classic.states import ClassicState
+from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
+from tidelog.broker.coordinator.group.consumer.member import Assignment, ConsumerMember
 from tidelog.broker.coordinator.group.state import Group, GroupState
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord

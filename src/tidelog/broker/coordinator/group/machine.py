@@ -12,24 +12,24 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group._committed import Committed
 from tidelog.broker.coordinator.group.admin import GroupAdmin
-from tidelog.broker.coordinator.group.classic_bridge import ClassicBridge
-from tidelog.broker.coordinator.group.classic_group import ClassicGroup
-from tidelog.broker.coordinator.group.classic_join import ClassicJoin
-from tidelog.broker.coordinator.group.classic_rebalance import ClassicRebalance
-from tidelog.broker.coordinator.group.classic_states import ClassicState
-from tidelog.broker.coordinator.group.classic_sync import ClassicSync
-from tidelog.broker.coordinator.group.commits import Commits
-from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup
-from tidelog.broker.coordinator.group.consumer_member import ConsumerMember
-from tidelog.broker.coordinator.group.heartbeat import ConsumerHeartbeat
-from tidelog.broker.coordinator.group.migration import Migration
-from tidelog.broker.coordinator.group.offsets import Partition
-from tidelog.broker.coordinator.group.session import ConsumerSessions
+from tidelog.broker.coordinator.group.bridge.classic_bridge import ClassicBridge
+from tidelog.broker.coordinator.group.bridge.migration import Migration
+from tidelog.broker.coordinator.group.classic.group import ClassicGroup
+from tidelog.broker.coordinator.group.classic.join import ClassicJoin
+from tidelog.broker.coordinator.group.classic.rebalance import ClassicRebalance
+from tidelog.broker.coordinator.group.classic.states import ClassicState
+from tidelog.broker.coordinator.group.classic.sync import ClassicSync
+from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
+from tidelog.broker.coordinator.group.consumer.heartbeat import ConsumerHeartbeat
+from tidelog.broker.coordinator.group.consumer.member import ConsumerMember
+from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
+from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
+from tidelog.broker.coordinator.group.offsets._committed import Committed
+from tidelog.broker.coordinator.group.offsets.commits import Commits
+from tidelog.broker.coordinator.group.offsets.committed import Partition
 from tidelog.broker.coordinator.group.state import Emitter, GroupState
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
-from tidelog.broker.coordinator.group.update import ConsumerUpdate
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Caller, Reply, Result

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from tidelog.broker.coordinator.group._committed import Committed
-from tidelog.broker.coordinator.group.classic_group import ClassicGroup
-from tidelog.broker.coordinator.group.classic_states import ClassicState
-from tidelog.broker.coordinator.group.consumer_group import ConsumerGroup, ResolvedRegex
-from tidelog.broker.coordinator.group.consumer_member import ConsumerMember, assignment_of
-from tidelog.broker.coordinator.group.offsets import OffsetStore, Partition
+from tidelog.broker.coordinator.group.classic.group import ClassicGroup
+from tidelog.broker.coordinator.group.classic.states import ClassicState
+from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex
+from tidelog.broker.coordinator.group.consumer.member import ConsumerMember, assignment_of
+from tidelog.broker.coordinator.group.offsets._committed import Committed
+from tidelog.broker.coordinator.group.offsets.committed import OffsetStore, Partition
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.common.clock import Clock

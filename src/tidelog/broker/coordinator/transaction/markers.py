@@ -16,11 +16,11 @@ from tidelog.broker.coordinator.transaction.machine import MarkerJob
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import GROUP_METADATA_TOPIC, NO_EPOCH, TopicPartition
-from tidelog.records.control import end_txn_marker
+from tidelog.records.format.control import end_txn_marker
 
 if TYPE_CHECKING:
     from tidelog.broker.coordinator.runtime import Runtime
-    from tidelog.broker.metadata_cache import MetadataCache
+    from tidelog.broker.metadata.cache import MetadataCache
 
 logger = logging.getLogger(__name__)
 

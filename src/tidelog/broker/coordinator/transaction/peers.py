@@ -17,7 +17,7 @@ from tidelog.net.node_client import NodeClient
 from tidelog.protocol.messages import AddPartitionsToTxnRequest, WriteTxnMarkersRequest
 
 if TYPE_CHECKING:
-    from tidelog.broker.metadata_cache import MetadataCache
+    from tidelog.broker.metadata.cache import MetadataCache
 
 
 class Peers:

@@ -1,0 +1,33 @@
+"""What the two ways into a consumer group, the new protocol and the classic one, work on."""
+
+from __future__ import annotations
+
+from tidelog.broker.coordinator.config import GroupConfig
+from tidelog.broker.coordinator.group.bridge.migration import Migration
+from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
+from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
+from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.common.rng import Rng
+from tidelog.common.uuids import random_uuid, uuid_to_text
+
+
+class ConsumerHandler:
+    def __init__(
+        self,
+        state: GroupState,
+        update: ConsumerUpdate,
+        sessions: ConsumerSessions,
+        migration: Migration,
+        config: GroupConfig,
+        rng: Rng,
+    ) -> None:
+        self._state = state
+        self._update = update
+        self._sessions = sessions
+        self._migration = migration
+        self._config = config
+        self._rng = rng
+
+    def new_member_id(self) -> str:
+        """For a member that comes without one."""
+        return uuid_to_text(random_uuid(self._rng))

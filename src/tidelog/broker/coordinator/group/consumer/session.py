@@ -1,0 +1,113 @@
+"""The time-outs of a consumer group's members, and the fencing of those who miss them.
+
+("session", group, member)     the member has been silent
+("rebalance", group, member)   the member does not give back what it must
+("join", group, member), ("sync", group, member)   a classic member does not come back for its part of a rebalance
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from tidelog.broker.coordinator.config import GroupConfig
+from tidelog.broker.coordinator.group.bridge.migration import Migration
+from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
+from tidelog.broker.coordinator.group.consumer.member import ConsumerMember
+from tidelog.broker.coordinator.group.consumer.states import MemberState
+from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
+from tidelog.broker.coordinator.group.state import Emitter, GroupState
+from tidelog.broker.coordinator.result import Result
+from tidelog.broker.coordinator.timers import Timers
+
+logger = logging.getLogger(__name__)
+
+_KINDS = ("session", "rebalance", "join", "sync")
+
+
+class ConsumerSessions:
+    def __init__(
+        self, state: GroupState, timers: Timers, update: ConsumerUpdate, migration: Migration, config: GroupConfig
+    ) -> None:
+        self._state = state
+        self._timers = timers
+        self._update = update
+        self._migration = migration
+        self._config = config
+
+    def keep_alive(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """A sign of life: the session starts anew; a member that must give back partitions has limited time for it."""
+        timeout = self._config.session_timeout_of(group.group_id)
+        if member.classic is not None:
+            timeout = member.classic.session_timeout_ms
+        self._set("session", group, member, timeout, "its session timed out")
+        if member.classic is not None:
+            return
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            self._watch_revocation(group, member)
+        else:
+            self._timers.cancel(("rebalance", group.group_id, member.member_id))
+
+    def expect_join(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """A classic member was told to rejoin."""
+        key = ("join", group.group_id, member.member_id)
+        if key not in self._timers:
+            self._set("join", group, member, member.rebalance_timeout_ms, "it did not join again")
+
+    def expect_sync(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        self._timers.cancel(("join", group.group_id, member.member_id))
+        self._set("sync", group, member, member.rebalance_timeout_ms, "it did not sync")
+
+    def synced(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        self._timers.cancel(("sync", group.group_id, member.member_id))
+        self.keep_alive(group, member)
+
+    def resume(self, group: ConsumerGroup) -> None:
+        """After a load all sessions start anew."""
+        for member in list(group.members.values()):
+            self.keep_alive(group, member)
+
+    def cancel(self, group_id: str, member_id: str) -> None:
+        for kind in _KINDS:
+            self._timers.cancel((kind, group_id, member_id))
+
+    def fence(self, group: ConsumerGroup, members: Iterable[ConsumerMember], emitter: Emitter) -> Result | None:
+        """Take members out. If only classic ones are left, the group becomes a classic one again."""
+        gone = list(members)
+        for member in gone:
+            self.cancel(group.group_id, member.member_id)
+        if self._migration.can_downgrade(group, gone):
+            for member_id in group.members:
+                self.cancel(group.group_id, member_id)
+            return self._migration.to_classic(group, gone, emitter, "members of the new protocol left")
+        self._update.remove(group, gone, emitter)
+        return None
+
+    def _set(self, kind: str, group: ConsumerGroup, member: ConsumerMember, timeout_ms: int, reason: str) -> None:
+        group_id, member_id = group.group_id, member.member_id
+        self._timers.set((kind, group_id, member_id), timeout_ms, lambda: self._expired(group_id, member_id, reason))
+
+    def _watch_revocation(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        group_id, member_id, epoch = group.group_id, member.member_id, member.epoch
+
+        def expired() -> Result | None:
+            present = self._state.groups.get(group_id)
+            if isinstance(present, ConsumerGroup) and member_id in present.members:
+                late = present.members[member_id]
+                if late.epoch == epoch and late.state is MemberState.UNREVOKED_PARTITIONS:
+                    return self._expired(group_id, member_id, "it did not give back its partitions in time")
+            return None
+
+        self._timers.set_if_absent(("rebalance", group_id, member_id), member.rebalance_timeout_ms, expired)
+
+    def _expired(self, group_id: str, member_id: str, reason: str) -> Result | None:
+        group = self._state.groups.get(group_id)
+        if not isinstance(group, ConsumerGroup) or member_id not in group.members:
+            return None
+        logger.info("group %s: member %s is fenced: %s", group_id, member_id, reason)
+        emitter = Emitter(self._state, group_id)
+        follow_up = self.fence(group, [group.members[member_id]], emitter)
+        result = emitter.result()
+        if follow_up is not None:
+            result.records = [*result.records, *follow_up.records]
+        return result

@@ -1,0 +1,1 @@
+"""Requests about the cluster and its brokers: versions, nodes, log directories, client telemetry."""

@@ -1,0 +1,113 @@
+"""DescribeLogDirs and AlterReplicaLogDirs: which partition lies in which directory, and moving it to another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.metadata.names import MAX_NAME_LENGTH
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import (
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
+
+if TYPE_CHECKING:
+    from tidelog.broker.server import Broker
+    from tidelog.log.directory.log_dir import LogDir
+
+Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
+Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
+Moved = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
+
+
+def describe(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    wanted: set[TopicPartition] | None = None
+    if request.topics is not None:
+        wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    return DescribeLogDirsResponse(
+        results=[_described(ctx.broker, directory, wanted) for directory in ctx.broker.log_manager.dirs]
+    )
+
+
+def _described(
+    broker: Broker, directory: LogDir, wanted: Collection[TopicPartition] | None
+) -> DescribeLogDirsResponse.DescribeLogDirsResult:
+    result = DescribeLogDirsResponse.DescribeLogDirsResult(log_dir=str(directory.path.absolute()))
+    if not directory.online:
+        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+        return result
+    topics: dict[str, Topic] = {}
+    manager = broker.log_manager
+    for logs, future in ((manager.logs, False), (manager.future, True)):
+        for tp, log in logs.items():
+            if log.dir.parent != directory.path or (wanted is not None and tp not in wanted):
+                continue
+            topic = topics.get(tp.topic)
+            if topic is None:
+                topic = topics[tp.topic] = Topic(name=tp.topic)
+            current = manager.get(tp)
+            behind = current.log_end_offset if future and current is not None else log.high_watermark
+            topic.partitions.append(
+                Partition(
+                    partition_index=tp.partition,
+                    partition_size=log.size,
+                    offset_lag=max(behind - log.log_end_offset, 0),
+                    is_future_key=future,
+                )
+            )
+    result.topics = list(topics.values())
+    try:
+        result.total_bytes, result.usable_bytes = broker.fs.disk_usage(directory.path)
+    except OSError as error:
+        broker.log_manager.fail_dir(directory, error)
+        return DescribeLogDirsResponse.DescribeLogDirsResult(
+            log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR
+        )
+    result.is_cordoned = broker.log_manager.is_cordoned(directory)
+    return result
+
+
+def alter(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    paths = {  # of a partition that is named twice the last directory counts
+        TopicPartition(topic.name, index): wanted.path
+        for wanted in request.dirs
+        for topic in wanted.topics
+        for index in topic.partitions
+    }
+    results: dict[str, Moved] = {}
+    for tp, path in paths.items():
+        result = results.setdefault(tp.topic, Moved(topic_name=tp.topic))
+        result.partitions.append(
+            AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult(
+                partition_index=tp.partition, error_code=_move(ctx.broker, tp, path)
+            )
+        )
+    return AlterReplicaLogDirsResponse(results=list(results.values()))
+
+
+def _move(broker: Broker, tp: TopicPartition, path: str) -> ErrorCode:
+    if len(tp.topic) > MAX_NAME_LENGTH:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if not Path(path).is_absolute():
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    directory = next((d for d in broker.log_manager.dirs if d.path.absolute() == Path(path)), None)
+    if directory is None:
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    if not directory.online:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    if broker.log_manager.is_cordoned(directory):
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    partition = broker.replicas.partition_or_error(tp)
+    if isinstance(partition, ErrorCode):
+        return ErrorCode.REPLICA_NOT_AVAILABLE if partition is ErrorCode.NOT_LEADER_OR_FOLLOWER else partition
+    try:
+        broker.movers.move(partition, directory)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.NONE

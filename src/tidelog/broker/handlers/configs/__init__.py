@@ -1,0 +1,1 @@
+"""Requests that read and change configs."""

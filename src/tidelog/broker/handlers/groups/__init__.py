@@ -1,0 +1,1 @@
+"""Requests of groups: coordinators, members, committed offsets, and their administration."""

@@ -1,0 +1,261 @@
+"""OffsetCommit requests of the common kind, served from the bytes of their frames.
+
+A consumer that commits after every poll sends the same few bytes again and again, and a broker may have thousands of
+those. What such a request goes through is what every request of a coordinator goes through (check, records, append,
+replay, answer after commit), but without a message, a coroutine or a future:
+
+    take     read the frame; ask the machine whether this member may commit (`GroupMachine.check_commit`, as ever); write the
+             records straight from the frame's bytes into the batch that the shard gathers; replay them
+    Answers  once that batch is committed: the answers, made from the frames again, for all who waited for it
+
+Whatever is unusual goes the long way (`handlers/groups/offsets.py`), which also says what is wrong with it: a topic that
+nobody knows, an explicit retention time, bytes that are no text, a group that refuses the commit, a shard that is not here.
+Until everything is known to be well, nothing has been changed.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+
+from tidelog.broker.coordinator._offset_record cimport MAX_TEXT, Text, offset_record, text_of
+from tidelog.broker.coordinator.group.offsets._committed cimport Committed
+from tidelog.broker.network._hot cimport Taker
+from tidelog.broker.requests._reader cimport (
+    Cursor, load_i16, load_i32, open_request, read_i32, read_i64, read_length, read_text, skip, skip_tags,
+)
+from tidelog.broker.requests._writer cimport Writer
+from tidelog.net._connection cimport ServerConnection
+
+from tidelog.broker.coordinator.group.offsets.commits import commit_error
+from tidelog.broker.coordinator.shard import RECORD_OVERHEAD
+from tidelog.common.errors import KafkaError
+
+cdef enum:
+    FIRST_VERSION = 2            # before it, a commit names its own time, or goes to the store
+    LAST_VERSION = 10
+    RETENTION_UNTIL = 4
+    LEADER_EPOCHS = 6
+    INSTANCE_IDS = 7
+    FLEXIBLE = 8
+    TOPIC_IDS = 10
+    THROTTLE_TIME = 3
+
+cdef Py_ssize_t OVERHEAD = RECORD_OVERHEAD
+
+
+cdef class Ask:
+    """One request while it is read, and while it waits for its answer."""
+
+    cdef ServerConnection connection
+    cdef bytes frame             # from the array of topics on: all that its answer is made of
+    cdef int32_t correlation
+    cdef int16_t version
+
+
+cdef class Answers:
+    """Those who wait for one append of one shard."""
+
+    cdef CommitTaker taker
+    cdef object shard
+    cdef object sequence
+    cdef list asks
+
+    def give(self, error):
+        """The append is committed, or it failed."""
+        cdef Ask ask
+        cdef int code = 0 if error is None else commit_error(error.code)
+        if self.taker.open.get(self.shard) is self:
+            del self.taker.open[self.shard]
+        for ask in self.asks:
+            self.taker.answer(ask, code)
+
+
+cdef class CommitTaker(Taker):
+    """`runtime` has the group shards, `metadata` the topics."""
+
+    cdef object runtime
+    cdef object metadata
+    cdef object clock
+    cdef int32_t max_metadata
+    cdef dict open
+    cdef Writer out
+
+    # Of the request at hand:
+    cdef str group
+    cdef list records
+    cdef list entries
+    cdef Py_ssize_t size
+
+    def __init__(self, runtime, metadata, clock, int32_t max_metadata):
+        self.runtime = runtime
+        self.metadata = metadata
+        self.clock = clock
+        self.max_metadata = min(max_metadata, MAX_TEXT)
+        self.open = {}
+        self.out = Writer(b"")
+
+    cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
+        cdef Cursor c
+        cdef Ask ask
+        cdef str member, instance = None
+        cdef int32_t generation
+        cdef uint8_t* topics
+        cdef int16_t version = load_i16(frame + 2)
+        cdef bint compact = version >= FLEXIBLE
+        if version < FIRST_VERSION or version > LAST_VERSION:
+            return 0
+        open_request(&c, frame, size, compact)
+        self.group = read_text(&c, compact, False)
+        generation = read_i32(&c)
+        member = read_text(&c, compact, False)
+        if version >= INSTANCE_IDS:
+            instance = read_text(&c, compact, True)
+        if version <= RETENTION_UNTIL and read_i64(&c) != -1:
+            return 0
+        topics = c.p
+        if c.bad or not self.read_topics(&c, version):
+            return 0
+        try:
+            shard = self.runtime.shard_for(self.group)
+            shard.machine.check_commit(self.group, member, instance, generation, None, version=version)
+            sequence = shard.write_encoded(self.records, self.size, shard.machine.replay_commits, self.group,
+                                           self.entries)
+        except KafkaError:
+            return 0
+        ask = Ask.__new__(Ask)
+        ask.connection = connection
+        ask.version = version
+        ask.correlation = load_i32(frame + 4)
+        ask.frame = PyBytes_FromStringAndSize(<char*>topics, c.end - topics)
+        connection.begin()
+        self.taken += 1
+        self.wait(shard, sequence, ask)
+        return 1
+
+    cdef int read_topics(self, Cursor* c, int version) except -1:
+        """Make the records of the request; 0 when something about them is unusual."""
+        cdef bint compact = version >= FLEXIBLE
+        cdef Py_ssize_t topics = read_length(c, compact, 4)
+        cdef int64_t now = self.clock.time_ms()
+        cdef Text group = text_of(self.group)
+        cdef uint8_t* topic_id
+        cdef str name
+        self.records = []
+        self.entries = []
+        self.size = 0
+        if group.size > MAX_TEXT or topics < 1 or topics > c.end - c.p:
+            return 0
+        for _ in range(topics):
+            if version >= TOPIC_IDS:
+                topic_id = skip(c, 16)
+                name = None if c.bad else self.metadata.topic_name(PyBytes_FromStringAndSize(<char*>topic_id, 16))
+            else:
+                name = read_text(c, compact, False)
+            if name is None or not self.read_partitions(c, group, name, version, now):
+                return 0
+            if compact:
+                skip_tags(c)
+        if compact:
+            skip_tags(c)
+        return not c.bad and c.p == c.end
+
+    cdef int read_partitions(self, Cursor* c, Text group, str name, int version, int64_t now) except -1:
+        cdef bint compact = version >= FLEXIBLE
+        cdef Py_ssize_t partitions = read_length(c, compact, 4)
+        cdef int32_t index, epoch
+        cdef int64_t offset
+        cdef Text topic = text_of(name), metadata
+        cdef Committed entry
+        cdef str words
+        cdef tuple record
+        count = self.metadata.partition_count(name)
+        if count is None or partitions < 1 or partitions > c.end - c.p:
+            return 0
+        for _ in range(partitions):
+            index = read_i32(c)
+            offset = read_i64(c)
+            epoch = read_i32(c) if version >= LEADER_EPOCHS else -1
+            words = read_text(c, compact, True) or ""
+            metadata = text_of(words)
+            if compact:
+                skip_tags(c)
+            if c.bad or index < 0 or index >= <int32_t>count or metadata.size > self.max_metadata:
+                return 0
+            entry = Committed.__new__(Committed)
+            entry.offset = offset
+            entry.leader_epoch = epoch
+            entry.metadata = words
+            entry.commit_timestamp = now
+            entry.expire_timestamp = -1
+            record = offset_record(group, topic, index, offset, epoch, metadata, now)
+            self.records.append(record)
+            self.entries.append(((name, index), entry))
+            self.size += PyBytes_GET_SIZE(<bytes>record[0]) + PyBytes_GET_SIZE(<bytes>record[1]) + OVERHEAD
+        return 1
+
+    # -- answers --------------------------------------------------------------------------------------------------------
+
+    cdef int wait(self, object shard, object sequence, Ask ask) except -1:
+        cdef Answers answers = self.open.get(shard)
+        if answers is not None and answers.sequence == sequence:
+            answers.asks.append(ask)
+            return 0
+        answers = Answers.__new__(Answers)
+        answers.taker = self
+        answers.shard = shard
+        answers.sequence = sequence
+        answers.asks = [ask]
+        self.open[shard] = answers
+        shard.park(answers.give)
+        return 0
+
+    cdef int answer(self, Ask ask, int code) except -1:
+        """Send the answer: the topics and partitions of the request, with one error code for all."""
+        cdef Writer out = self.out
+        cdef bint compact = ask.version >= FLEXIBLE
+        cdef Cursor c
+        cdef Py_ssize_t topics, length
+        c.p = <uint8_t*>PyBytes_AS_STRING(ask.frame)
+        c.end = c.p + PyBytes_GET_SIZE(ask.frame)
+        c.bad = False
+        out.size = 0
+        out.put_32(0)
+        out.put_32(ask.correlation)
+        if compact:
+            out.put_varint(0)
+        if ask.version >= THROTTLE_TIME:
+            out.put_32(0)
+        topics = read_length(&c, compact, 4)
+        out.put_length(topics, compact, 4)
+        for _ in range(topics):
+            if ask.version >= TOPIC_IDS:
+                length = 16
+            else:
+                length = read_length(&c, compact, 2)
+                out.put_length(length, compact, 2)
+            out.put_raw(skip(&c, length), length)
+            self.answer_partitions(&c, ask.version, code)
+            if compact:
+                skip_tags(&c)
+                out.put_varint(0)
+        if compact:
+            out.put_varint(0)
+        out.patch_32(0, <int32_t>(out.size - 4))
+        ask.connection.send(out.start(), out.size)
+        ask.connection.finish()
+        return 0
+
+    cdef int answer_partitions(self, Cursor* c, int version, int code) except -1:
+        cdef bint compact = version >= FLEXIBLE
+        cdef Py_ssize_t length, partitions = read_length(c, compact, 4)
+        self.out.put_length(partitions, compact, 4)
+        for _ in range(partitions):
+            self.out.put_32(read_i32(c))
+            self.out.put_16(code)
+            skip(c, 12 if version >= LEADER_EPOCHS else 8)
+            length = read_length(c, compact, 2)
+            if length > 0:
+                skip(c, length)
+            if compact:
+                skip_tags(c)
+                self.out.put_varint(0)
+        return 0

@@ -1,0 +1,141 @@
+"""OffsetFetch for partitions of one group, from the bytes of the request to those of the answer in one pass.
+
+A fetch for all that a group has, for several groups, by topic ids, with an error, or while something of it is not
+committed yet goes the long way; so does one that asks for stable offsets of a group that has offsets in open transactions.
+"""
+
+from libc.stdint cimport int16_t, int32_t, uint8_t
+
+from tidelog.broker.coordinator.group.offsets._committed cimport Committed
+from tidelog.broker.network._hot cimport Taker
+from tidelog.broker.requests._reader cimport (
+    Cursor, load_i16, load_i32, open_request, read_i8, read_i32, read_length, read_text, skip_tags,
+)
+from tidelog.broker.requests._writer cimport Writer
+from tidelog.net._connection cimport ServerConnection
+
+from tidelog.common.errors import KafkaError
+
+cdef enum:
+    FIRST_VERSION = 1            # before it, offsets were in the store
+    LAST_VERSION = 9             # after it, topics go by id
+    GROUP_ERROR = 2
+    THROTTLE_TIME = 3
+    LEADER_EPOCHS = 5
+    FLEXIBLE = 6
+    REQUIRE_STABLE = 7
+    GROUPS = 8
+    MEMBERS = 9
+
+
+cdef class OffsetFetchTaker(Taker):
+    """`runtime` has the group shards."""
+
+    cdef object runtime
+    cdef Writer out
+
+    def __init__(self, runtime):
+        self.runtime = runtime
+        self.out = Writer(b"")
+
+    cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
+        cdef Cursor c
+        cdef Writer out = self.out
+        cdef str group, member = None
+        cdef int32_t epoch = -1
+        cdef int16_t version = load_i16(frame + 2)
+        cdef bint compact = version >= FLEXIBLE
+        if version < FIRST_VERSION or version > LAST_VERSION:
+            return 0
+        open_request(&c, frame, size, compact)
+        if version >= GROUPS and read_length(&c, True, 4) != 1:
+            return 0
+        group = read_text(&c, compact, False)
+        if version >= MEMBERS:
+            member = read_text(&c, True, True)
+            epoch = read_i32(&c)
+        if c.bad:
+            return 0
+        try:
+            shard = self.runtime.shard_for(group)
+            shard.machine.check_fetch(group, member, epoch)
+        except KafkaError:
+            return 0
+        if not shard.settled:
+            return 0
+        self.begin(load_i32(frame + 4), version, group)
+        store = shard.machine.state.offsets
+        if not self.put_topics(&c, store.of_group(group), version):
+            return 0
+        if version >= REQUIRE_STABLE and read_i8(&c) and store.has_open(group):
+            return 0
+        if compact:
+            skip_tags(&c)
+        if c.bad or c.p != c.end:
+            return 0
+        self.taken += 1
+        self.end(version)
+        connection.send(out.start(), out.size)
+        return 1
+
+    cdef int begin(self, int32_t correlation, int version, str group) except -1:
+        cdef Writer out = self.out
+        out.size = 0
+        out.put_32(0)
+        out.put_32(correlation)
+        if version >= FLEXIBLE:
+            out.put_varint(0)
+        if version >= THROTTLE_TIME:
+            out.put_32(0)
+        if version >= GROUPS:
+            out.put_length(1, True, 4)
+            out.put_text(group, True)
+        return 0
+
+    cdef int end(self, int version) except -1:
+        cdef Writer out = self.out
+        if version >= GROUP_ERROR:
+            out.put_16(0)
+        if version >= GROUPS:
+            out.put_varint(0)
+        if version >= FLEXIBLE:
+            out.put_varint(0)
+        out.patch_32(0, <int32_t>(out.size - 4))
+        return 0
+
+    cdef int put_topics(self, Cursor* c, dict offsets, int version) except -1:
+        """Answer for every partition that is asked for; 0 when the request is of another kind."""
+        cdef bint compact = version >= FLEXIBLE
+        cdef Py_ssize_t count, topics = read_length(c, compact, 4)
+        cdef str name
+        if topics < 0 or topics > c.end - c.p:
+            return 0
+        self.out.put_length(topics, compact, 4)
+        for _ in range(topics):
+            name = read_text(c, compact, False)
+            count = read_length(c, compact, 4)
+            if c.bad or count < 0 or count > c.end - c.p:
+                return 0
+            self.out.put_text(name, compact)
+            self.out.put_length(count, compact, 4)
+            for _ in range(count):
+                self.put_partition(offsets, name, read_i32(c), version)
+            if compact:
+                skip_tags(c)
+                self.out.put_varint(0)
+        if version >= GROUPS:
+            skip_tags(c)
+        return not c.bad
+
+    cdef int put_partition(self, dict offsets, str name, int32_t index, int version) except -1:
+        cdef Writer out = self.out
+        cdef Committed entry = <Committed>offsets.get((name, index)) if offsets else None
+        out.put_32(index)
+        out.put_64(-1 if entry is None else entry.offset)
+        if version >= LEADER_EPOCHS:
+            out.put_32(-1 if entry is None else entry.leader_epoch)
+        out.put_text("" if entry is None else entry.metadata, version >= FLEXIBLE)
+        out.put_16(0)
+        if version >= FLEXIBLE:
+            out.put_varint(0)
+        return 0

@@ -1,0 +1,328 @@
+"""Fetch requests and answers in C: consumers ask for hundreds of partitions at a time, and ask all the time.
+
+`FetchAsk.decode` reads a request of any version; `FetchAnswer.encode_parts` writes the answer of any version, with file slices
+as parts of their own. Both say the same as the messages of `tidelog.protocol` (the tests hold them against each other); the
+rest of the broker sees plain attributes.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from tidelog.broker.requests._reader cimport Cursor, read_i8, read_i32, read_i64, read_length, read_unsigned, skip, skip_tags
+from tidelog.broker.requests._writer cimport Writer
+from tidelog.common.errors import ProtocolError
+from tidelog.common.types import TopicPartition
+from tidelog.common.uuids import ZERO_UUID
+
+cdef enum:
+    FLEXIBLE = 12
+    TOPIC_IDS = 13
+
+cdef bytes NO_ID = ZERO_UUID
+
+Key = tuple[bytes, str, int]
+
+
+cdef class PartitionFetch:
+    """What a request (or its session) asks of one partition. `error` is known before reading: no such topic."""
+
+    def __init__(self, tp, bytes topic_id, int64_t fetch_offset, int32_t max_bytes, int32_t current_leader_epoch=-1,
+                 int32_t last_fetched_epoch=-1, int64_t log_start_offset=-1, int error=0):
+        self.tp = tp
+        self.topic_id = topic_id
+        self.fetch_offset = fetch_offset
+        self.max_bytes = max_bytes
+        self.current_leader_epoch = current_leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
+        self.error = error
+
+    def __repr__(self):
+        return f"PartitionFetch({self.tp}, offset={self.fetch_offset}, max_bytes={self.max_bytes})"
+
+
+cdef class FetchedPartition:
+    """The answer for one partition; as made, it is that of an error."""
+
+    def __init__(self, int32_t index, int error_code=0, int64_t high_watermark=-1, int64_t last_stable_offset=-1,
+                 int64_t log_start_offset=-1, records=b"", aborted=()):
+        self.index = index
+        self.error_code = error_code
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
+        self.records = records
+        self.aborted = aborted
+        self.diverging_epoch = -1
+        self.diverging_end = -1
+        self.leader_id = -1
+        self.leader_epoch = -1
+        self.preferred_read_replica = -1
+
+
+cdef class FetchAsk:
+    """A Fetch request."""
+
+    @staticmethod
+    def decode(buffer, int version, Py_ssize_t position=0):
+        """Read the body of a request of this version; ProtocolError when it is none."""
+        cdef Py_buffer view
+        cdef Cursor c
+        cdef FetchAsk ask = FetchAsk.__new__(FetchAsk)
+        PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
+        try:
+            c.p = <uint8_t*>view.buf + position
+            c.end = <uint8_t*>view.buf + view.len
+            c.bad = position > view.len
+            ask.read(&c, version)
+        finally:
+            PyBuffer_Release(&view)
+        return ask
+
+    cdef int read(self, Cursor* c, int version) except -1:
+        cdef bint compact = version >= FLEXIBLE
+        cdef Py_ssize_t length
+        self.version = version
+        self.uses_ids = version >= TOPIC_IDS
+        self.replica_id = read_i32(c) if version < 15 else -1
+        self.max_wait_ms = read_i32(c)
+        self.min_bytes = read_i32(c)
+        self.max_bytes = read_i32(c) if version >= 3 else 0x7FFFFFFF
+        self.isolation_level = read_i8(c) if version >= 4 else 0
+        self.session_id = read_i32(c) if version >= 7 else 0
+        self.session_epoch = read_i32(c) if version >= 7 else -1
+        self.topics = self.read_topics(c, compact)
+        self.forgotten = self.read_forgotten(c, compact) if version >= 7 else []
+        if version >= 11:
+            length = read_length(c, compact, 2)
+            if length < 0:
+                c.bad = True
+            skip(c, length)
+        if compact:
+            self.read_tags(c)
+        if c.bad:
+            raise ProtocolError(f"FetchRequest v{version} is malformed or cut off")
+        return 0
+
+    cdef list read_topics(self, Cursor* c, bint compact):
+        cdef list topics = []
+        cdef Py_ssize_t count = array_length(c, compact)
+        for _ in range(count):
+            name, topic_id = self.read_topic(c, compact)
+            partitions = self.read_partitions(c, compact, topic_id)
+            if compact:
+                skip_tags(c)
+            if c.bad:
+                break
+            topics.append((name, topic_id, partitions))
+        return topics
+
+    cdef tuple read_topic(self, Cursor* c, bint compact):
+        cdef Py_ssize_t length
+        cdef uint8_t* at
+        if self.uses_ids:
+            at = skip(c, 16)
+            return None, NO_ID if at == NULL else PyBytes_FromStringAndSize(<char*>at, 16)
+        length = read_length(c, compact, 2)
+        at = skip(c, length)
+        return ("" if at == NULL else PyUnicode_DecodeUTF8(<char*>at, length, "replace")), NO_ID
+
+    cdef list read_partitions(self, Cursor* c, bint compact, bytes topic_id):
+        cdef list partitions = []
+        cdef Py_ssize_t count = array_length(c, compact)
+        cdef PartitionFetch fetch
+        for _ in range(count):
+            fetch = PartitionFetch.__new__(PartitionFetch)
+            fetch.topic_id = topic_id
+            fetch.index = read_i32(c)
+            fetch.current_leader_epoch = read_i32(c) if self.version >= 9 else -1
+            fetch.fetch_offset = read_i64(c)
+            fetch.last_fetched_epoch = read_i32(c) if self.version >= 12 else -1
+            fetch.log_start_offset = read_i64(c) if self.version >= 5 else -1
+            fetch.max_bytes = read_i32(c)
+            if compact:
+                skip_tags(c)
+            if c.bad:
+                break
+            partitions.append(fetch)
+        return partitions
+
+    cdef list read_forgotten(self, Cursor* c, bint compact):
+        cdef list topics = []
+        cdef Py_ssize_t count = array_length(c, compact), partitions
+        for _ in range(count):
+            name, topic_id = self.read_topic(c, compact)
+            numbers = []
+            partitions = array_length(c, compact)
+            for _ in range(partitions):
+                numbers.append(read_i32(c))
+                if c.bad:
+                    break
+            if compact:
+                skip_tags(c)
+            if c.bad:
+                break
+            topics.append((name, topic_id, numbers))
+        return topics
+
+    cdef int read_tags(self, Cursor* c) except -1:
+        """Tag 1, from version 15 on: the follower that asks. Others do not matter here."""
+        cdef uint32_t count = read_unsigned(c), tag, size
+        cdef uint8_t* end
+        while count and not c.bad:
+            tag = read_unsigned(c)
+            size = read_unsigned(c)
+            if c.bad or size > c.end - c.p:
+                c.bad = True
+                break
+            end = c.p + size
+            if tag == 1 and self.version >= 15:
+                self.replica_id = read_i32(c)
+                read_i64(c)
+                skip_tags(c)
+                if c.p != end:
+                    c.bad = True
+            c.p = end
+            count -= 1
+        return 0
+
+    def fetches(self, resolve):
+        """The partitions by their key in a session; `resolve(topic_id)` names a topic or is None, an error `unknown`."""
+        cdef dict found = {}
+        cdef PartitionFetch fetch
+        for name, topic_id, partitions in self.topics:
+            error = 0
+            if self.uses_ids:
+                name = resolve(topic_id)
+                if name is None:
+                    name, error = "", 100  # UNKNOWN_TOPIC_ID
+            for item in partitions:
+                fetch = <PartitionFetch>item
+                fetch.tp = TopicPartition(name, fetch.index)
+                fetch.error = error
+                found[(topic_id, "", fetch.index) if self.uses_ids else (b"", name, fetch.index)] = fetch
+        return found
+
+    def forgotten_keys(self):
+        """The keys of the partitions that the session shall forget."""
+        return [
+            (topic_id, "", number) if self.uses_ids else (b"", name, number)
+            for name, topic_id, numbers in self.forgotten
+            for number in numbers
+        ]
+
+
+cdef inline Py_ssize_t array_length(Cursor* c, bint compact) noexcept nogil:
+    """The length of an array that may not be null; no more than there can be."""
+    cdef Py_ssize_t count = read_length(c, compact, 4)
+    if count < 0 or count > c.end - c.p:
+        c.bad = True
+        return 0
+    return count
+
+
+cdef class FetchAnswer:
+    """A Fetch response: topics as (name, id, [FetchedPartition])."""
+
+    def __init__(self, int error_code=0, int32_t session_id=0):
+        self.error_code = error_code
+        self.session_id = session_id
+        self.topics = []
+        self.node_endpoints = []
+
+    def release(self):
+        """Give up the file slices of an answer that is not sent."""
+        for _, _, partitions in self.topics:
+            for item in partitions:
+                records = (<FetchedPartition>item).records
+                if not isinstance(records, (bytes, bytearray, memoryview)):
+                    records.release()
+
+    def encode_parts(self, int version, bytes head=b""):
+        """The response behind `head`, as a list of bytes and file slices."""
+        cdef Writer out = Writer(head)
+        cdef bint compact = version >= FLEXIBLE
+        if version >= 1:
+            out.put_32(0)  # throttle time
+        if version >= 7:
+            out.put_16(self.error_code)
+            out.put_32(self.session_id)
+        out.put_length(len(self.topics), compact, 4)
+        for name, topic_id, partitions in self.topics:
+            if version >= TOPIC_IDS:
+                out.put_bytes(topic_id)
+            else:
+                out.put_text(name, compact)
+            out.put_length(len(partitions), compact, 4)
+            for item in partitions:
+                put_partition(out, <FetchedPartition>item, version, compact)
+            if compact:
+                out.put_varint(0)
+        if compact:
+            self.put_endpoints(out, version)
+        return out.finish()
+
+    cdef int put_endpoints(self, Writer out, int version) except -1:
+        cdef Writer inner
+        if version < 16 or not self.node_endpoints:
+            out.put_varint(0)
+            return 0
+        inner = Writer(b"")
+        inner.put_length(len(self.node_endpoints), True, 4)
+        for node in self.node_endpoints:
+            inner.put_32(node.node_id)
+            inner.put_text(node.host, True)
+            inner.put_32(node.port)
+            inner.put_text(node.rack, True)
+            inner.put_varint(0)
+        body = bytes(inner.data[:inner.size])
+        out.put_varint(1)
+        out.put_varint(0)
+        out.put_varint(<uint32_t>len(body))
+        out.put_bytes(body)
+        return 0
+
+
+cdef int put_partition(Writer out, FetchedPartition part, int version, bint compact) except -1:
+    cdef Py_ssize_t size
+    cdef uint32_t tags = 0
+    out.put_32(part.index)
+    out.put_16(part.error_code)
+    out.put_64(part.high_watermark)
+    if version >= 4:
+        out.put_64(part.last_stable_offset)
+        if version >= 5:
+            out.put_64(part.log_start_offset)
+        if part.aborted is None:
+            out.put_length(-1, compact, 4)
+        else:
+            out.put_length(len(part.aborted), compact, 4)
+            for aborted in part.aborted:
+                out.put_64(aborted.producer_id)
+                out.put_64(aborted.first_offset)
+                if compact:
+                    out.put_varint(0)
+    if version >= 11:
+        out.put_32(part.preferred_read_replica)
+    size = len(part.records)
+    out.put_length(size, compact, 4)
+    if size:
+        out.splice(part.records)
+    if compact:
+        tags = (part.diverging_epoch != -1 or part.diverging_end != -1) + (part.leader_id != -1 or part.leader_epoch != -1)
+        out.put_varint(tags)
+        if part.diverging_epoch != -1 or part.diverging_end != -1:
+            out.put_varint(0)
+            out.put_varint(13)
+            out.put_32(part.diverging_epoch)
+            out.put_64(part.diverging_end)
+            out.put_varint(0)
+        if part.leader_id != -1 or part.leader_epoch != -1:
+            out.put_varint(1)
+            out.put_varint(9)
+            out.put_32(part.leader_id)
+            out.put_32(part.leader_epoch)
+            out.put_varint(0)
+    return 0

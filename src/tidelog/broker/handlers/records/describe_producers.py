@@ -1,0 +1,50 @@
+"""DescribeProducers, version 0: the idempotent producers that a partition remembers, and their open transactions."""
+
+from __future__ import annotations
+
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.metadata.names import is_valid_topic_name
+from tidelog.common.errors import ErrorCode
+from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import DescribeProducersRequest, DescribeProducersResponse
+
+TopicAnswer = DescribeProducersResponse.TopicResponse
+Answer = DescribeProducersResponse.PartitionResponse
+ProducerState = DescribeProducersResponse.ProducerState
+
+
+def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicAnswer(
+                name=topic.name,
+                partitions=[_answer(ctx, TopicPartition(topic.name, index)) for index in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(ctx: RequestContext, tp: TopicPartition) -> Answer:
+    if not is_valid_topic_name(tp.topic):
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        return Answer(partition_index=tp.partition, error_code=code, error_message=code.text, active_producers=[])
+    partition = ctx.broker.replicas.leader_or_error(tp)
+    if isinstance(partition, ErrorCode):
+        known = tp.topic in ctx.broker.metadata.topics
+        text = None if known else partition.text
+        return Answer(partition_index=tp.partition, error_code=partition, error_message=text, active_producers=[])
+    return Answer(
+        partition_index=tp.partition,
+        active_producers=[
+            ProducerState(
+                producer_id=entry.producer_id,
+                producer_epoch=entry.epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.last_timestamp,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=entry.txn_first_offset,
+            )
+            for entry in partition.log.active_producers()
+        ],
+    )

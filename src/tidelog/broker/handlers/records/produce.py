@@ -1,0 +1,305 @@
+"""Produce, versions 0 to 13: append records to partitions.
+
+The common kind of request never gets here (`network/_hot.pyx`). What does: compressed batches, old message sets,
+what begins a transaction, acks that must wait for other replicas, and everything that is wrong.
+
+Each partition succeeds or fails by itself. Long work (unpacking, packing anew, converting) is done on a thread; the
+connection's next request waits, so the order of a producer's batches stays. With acks=0 there is no answer: an
+error closes the connection, which is all that such a producer can notice.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Any
+
+from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PRODUCE_VERSION
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.records.leaders import leader_hint
+from tidelog.broker.replication.partition import Partition
+from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
+from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.log.producers.verification import VerificationGuard
+from tidelog.protocol.messages import ProduceRequest, ProduceResponse
+from tidelog.records.codec.compression import UnpackedTooLargeError
+from tidelog.records.format.attributes import MAGIC_V2
+from tidelog.records.format.validate import ValidatedRecords
+from tidelog.records.kernel._batches import BatchRun
+from tidelog.records.kernel._messages import whole_end
+
+logger = logging.getLogger("tidelog.requests")
+
+TopicResponse = ProduceResponse.TopicProduceResponse
+PartitionResponse = ProduceResponse.PartitionProduceResponse
+RecordError = ProduceResponse.BatchIndexAndErrorMessage
+
+#: Above this many bytes checking takes long enough for a thread; packed records, which must be unpacked, far earlier.
+PLAIN_ON_LOOP = 4 << 20
+PACKED_ON_LOOP = 8 << 10
+#: Messages of magic 0 and 1 have a checksum each, and may have to be converted.
+MESSAGES_ON_LOOP = 1 << 20
+#: Few packed bytes may hold many: what turns out to hold more than this goes to a thread after all.
+UNPACKED_ON_LOOP = 256 << 10
+#: How often a coordinator is asked when markers of earlier transactions come between its answer and the append.
+VERIFICATIONS = 3
+#: How often a set is packed on a thread for offsets that others then take.
+PACKINGS = 3
+ADMIN_CLIENT_ID = "__admin_client"
+LOG_OVERHEAD = 12
+SMALLEST_MESSAGE = 14
+MAGIC_AT = 16
+ATTRIBUTES_AT = 21
+LEGACY_ATTRIBUTES_AT = 17
+ONE_BATCH_SINCE = 3
+CODEC_MASK, TRANSACTIONAL_BIT = 0x07, 0x10
+
+
+async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+    if request.transactional_id is None and _has_transactional(request):
+        return _refuse_all(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    response = ProduceResponse(responses=[])
+    waiting: dict[TopicPartition, tuple[Partition, int]] = {}
+    answers: dict[TopicPartition, PartitionResponse] = {}
+    for topic in request.topic_data:
+        by_id = ctx.header.api_version >= 13
+        name = ctx.broker.metadata.topic_name(topic.topic_id) if by_id else topic.name
+        answer = TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
+        if topic.partition_data:
+            response.responses.append(answer)
+        for part in topic.partition_data:
+            tp = TopicPartition(name or "", part.index)
+            try:
+                if name is None:
+                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+                result = await _append(ctx, request, tp, part.records, waiting)
+            except KafkaError as error:
+                result = _failure(ctx, tp, error)
+            except Exception:  # one partition's failure is not that of the others
+                logger.exception("a produce request failed for %s", tp)
+                result = _failure(ctx, tp, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+            answers[tp] = result
+            answer.partition_responses.append(result)
+    if request.acks == -1 and waiting:
+        codes = await ctx.broker.replicas.commit_codes(waiting, request.timeout_ms)
+        for tp, code in codes.items():
+            if code:
+                answers[tp].error_code = code
+    return _finish(ctx, request, response, answers)
+
+
+def _has_transactional(request: ProduceRequest) -> bool:
+    return any(_is_transactional(part.records) for topic in request.topic_data for part in topic.partition_data)
+
+
+def _is_transactional(records: Any) -> bool:
+    if not records or len(records) <= ATTRIBUTES_AT + 1 or records[MAGIC_AT] != MAGIC_V2:
+        return False
+    return bool(records[ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT)
+
+
+def _refuse_all(ctx: RequestContext, request: ProduceRequest, code: ErrorCode) -> ProduceResponse | None:
+    """The same error for every partition."""
+    response = ProduceResponse(responses=[])
+    answers: dict[TopicPartition, PartitionResponse] = {}
+    for topic in request.topic_data:
+        parts = [PartitionResponse(index=part.index, error_code=code, base_offset=-1) for part in topic.partition_data]
+        response.responses.append(TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=parts))
+        answers.update({TopicPartition(topic.name, part.index): part for part in parts})
+    return _finish(ctx, request, response, answers)
+
+
+async def _append(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    tp: TopicPartition,
+    records: Any,
+    waiting: dict[TopicPartition, tuple[Partition, int]],
+) -> PartitionResponse:
+    version = ctx.header.api_version
+    if request.acks not in (-1, 0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    records = _one_batch(records, version, tp)
+    partition = ctx.broker.replicas.leader_or_error(tp)
+    if isinstance(partition, ErrorCode):
+        raise KafkaError(partition)
+    if tp.topic in INTERNAL_TOPICS and ctx.client_id != ADMIN_CLIENT_ID:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
+    if request.acks == -1:
+        partition.require_min_isr()
+    if not records:
+        return PartitionResponse(
+            index=tp.partition, base_offset=-1, log_append_time_ms=-1, log_start_offset=partition.log.log_start_offset
+        )
+    validated = await _prepare(ctx, partition, records)
+    guard = await _verify(ctx, request, tp, partition, validated.run)
+    validated = await _fit(ctx, partition, records, validated)
+    info = partition.append_checked(validated.run, verification=guard)
+    await ctx.broker.replicas.written(partition, info)
+    waiting[tp] = (partition, info.last_offset + 1)
+    return PartitionResponse(
+        index=tp.partition,
+        base_offset=info.first_offset,
+        log_append_time_ms=info.log_append_time,
+        log_start_offset=info.log_start_offset,
+    )
+
+
+def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
+    """The records field as Kafka reads it: bytes behind the last whole batch do not count; from version 3 on there is
+    exactly one batch, of magic 2."""
+    if version < ONE_BATCH_SINCE:
+        return _whole_messages(records or b"")
+    size = _whole_batch(records or b"")
+    if size == 0:
+        raise MisshapenRecords(f"the request has no whole record batch for {tp}")
+    if records[MAGIC_AT] < 2:
+        raise MisshapenRecords(f"the records for {tp} have magic {records[MAGIC_AT]}: expected 2")
+    try:
+        another = _whole_batch(records[size:])
+    except UnreadableRecords as error:
+        raise CorruptRecordError(str(error)) from error
+    if another:
+        raise MisshapenRecords(f"the request has more than one record batch for {tp}")
+    return records[:size]
+
+
+def _whole_messages(records: Any) -> Any:
+    """A message set without what is cut off at its end."""
+    end, wrong = whole_end(records)
+    if wrong is not None:
+        _whole_batch(records[end:])  # raises, with words
+    return records[:end]
+
+
+def _whole_batch(records: Any) -> int:
+    """The size of the batch at the front, 0 if it is cut off or none."""
+    if len(records) < LOG_OVERHEAD:
+        return 0
+    size = int.from_bytes(records[8:LOG_OVERHEAD], "big", signed=True)
+    if size < SMALLEST_MESSAGE:
+        raise UnreadableRecords(f"Record size {size} is less than the minimum record overhead ({SMALLEST_MESSAGE})")
+    if len(records) > MAGIC_AT and records[MAGIC_AT] > MAGIC_V2:
+        raise UnreadableRecords(f"Invalid magic found in record: {records[MAGIC_AT]}")
+    return LOG_OVERHEAD + size if LOG_OVERHEAD + size <= len(records) else 0
+
+
+class MisshapenRecords(InvalidRecordError):
+    """The records field itself is wrong: refused before anything is looked up, so that the answer names no offset."""
+
+
+class UnverifiedError(KafkaError):
+    """The write's transaction is not what its coordinator knows; refused before the log is asked."""
+
+
+class UnreadableRecords(CorruptRecordError):
+    """Not even the shape of a batch; the answer says in words what is wrong."""
+
+
+async def _fit(
+    ctx: RequestContext, partition: Partition, records: Any, validated: ValidatedRecords
+) -> ValidatedRecords:
+    """The same, packed for the offsets that come next: others may have been faster than the packing on a thread."""
+    for _ in range(PACKINGS):
+        if partition.still_fits(validated):
+            return validated
+        validated = await _prepare(ctx, partition, records)
+    if partition.still_fits(validated):
+        return validated
+    return partition.prepare(records, request_version=ctx.header.api_version)
+
+
+async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> ValidatedRecords:
+    """Check and convert, on a thread if that takes long."""
+    work = partial(partition.prepare, records, request_version=ctx.header.api_version)
+    if _is_quick(partition, records):
+        try:
+            return work(max_unpacked=UNPACKED_ON_LOOP) if _codec(records) else work()
+        except KafkaError as error:
+            if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
+                raise
+    return await ctx.broker.network.workers.run(work)
+
+
+def _codec(records: Any) -> int:
+    """How the (first) batch is packed; 0 if it is not, or too short to tell."""
+    if len(records) <= ATTRIBUTES_AT + 1:
+        return 0
+    return int(records[ATTRIBUTES_AT + 1 if records[MAGIC_AT] == MAGIC_V2 else LEGACY_ATTRIBUTES_AT] & CODEC_MASK)
+
+
+def _is_quick(partition: Partition, records: Any) -> bool:
+    """Whether checking (and converting) takes less than a millisecond, which unpacking and packing may not."""
+    if len(records) <= PACKED_ON_LOOP:
+        return True
+    codec = _codec(records)
+    if codec or partition.rules.codec not in (None, codec):
+        return False
+    same = records[MAGIC_AT] == partition.rules.magic == MAGIC_V2
+    return len(records) <= (PLAIN_ON_LOOP if same else MESSAGES_ON_LOOP)
+
+
+async def _verify(
+    ctx: RequestContext, request: ProduceRequest, tp: TopicPartition, partition: Partition, run: BatchRun
+) -> VerificationGuard | None:
+    """A transactional batch that begins a transaction here must belong to one that its coordinator knows (KIP-890)."""
+    header = run.header(0)
+    if not header.is_transactional:
+        return None
+    log, version = partition.log, ctx.header.api_version
+    for _ in range(VERIFICATIONS):
+        guard = log.start_verification(header.producer_id, header.base_sequence, header.producer_epoch)
+        asks = version >= IMPLICIT_ADD_PRODUCE_VERSION or log.verify_transactions
+        if guard is None or request.transactional_id is None or not asks:
+            return guard
+        code = await ctx.broker.coordinators.transaction.verify(
+            request.transactional_id, header.producer_id, header.producer_epoch, tp, produce_version=version
+        )
+        if code:
+            raise UnverifiedError(code)
+        if log.verifications.accepts(header.producer_id, guard):
+            break
+        # A marker came meanwhile and took the guard with it: of the transaction before, for whose end the coordinator
+        # has let this one wait. Only an answer that no marker follows tells that the transaction is open: ask again.
+    return guard
+
+
+def _failure(ctx: RequestContext, tp: TopicPartition, error: KafkaError) -> PartitionResponse:
+    partition = ctx.broker.replicas.partition(tp)
+    record_errors = getattr(error, "record_errors", ())
+    return PartitionResponse(
+        index=tp.partition,
+        error_code=error.code,
+        base_offset=-1,
+        log_append_time_ms=-1,
+        log_start_offset=-1
+        if partition is None or isinstance(error, (MisshapenRecords, UnverifiedError))
+        else partition.log_start_for_error(error.code),
+        record_errors=[RecordError(batch_index=index, batch_index_error_message=text) for index, text in record_errors],
+        error_message=error.message if record_errors or _says_why(error) else None,
+    )
+
+
+def _says_why(error: KafkaError) -> bool:
+    """Whether the answer holds the error in words, too."""
+    unverified = isinstance(error, UnverifiedError) and error.code is ErrorCode.INVALID_TXN_STATE
+    return unverified or isinstance(error, UnreadableRecords)
+
+
+def _finish(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    response: ProduceResponse,
+    answers: dict[TopicPartition, PartitionResponse],
+) -> ProduceResponse | None:
+    failed = {tp: answer for tp, answer in answers.items() if answer.error_code}
+    if request.acks == 0:
+        if failed:
+            tp, answer = next(iter(failed.items()))
+            ctx.connection.close(f"a produce request with acks=0 failed for {tp}: {ErrorCode(answer.error_code).name}")
+        return None
+    if ctx.header.api_version >= 10:
+        for tp, answer in failed.items():
+            if answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                leader_hint(ctx, tp, answer.current_leader, response.node_endpoints, ProduceResponse.NodeEndpoint)
+    return response

@@ -1,0 +1,1 @@
+"""Requests of authentication and authorization, and of who may use how much."""

@@ -1,0 +1,56 @@
+"""Which of the oldest segments retention lets go.
+
+Three rules, oldest segment first, each stopping at the first segment that it does not cover: the next segment begins
+at or below the log start offset; the log is larger than `retention.bytes` even without the segment; the segment's
+newest record is older than `retention.ms`. No rule reaches the high watermark: what is not replicated is not old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidelog.log.config import LogConfig
+from tidelog.log.segment.segment import Segment
+from tidelog.log.segment.segments import Segments
+
+#: (segment, the one after it) -> whether the rule lets the segment go
+Rule = Callable[[Segment, Segment | None], bool]
+
+
+def deletable(segments: Segments, rule: Rule, high_watermark: int, log_end_offset: int) -> list[Segment]:
+    """The oldest segments that the rule covers and that lie wholly below the high watermark."""
+    found: list[Segment] = []
+    everything = segments.all
+    for index, segment in enumerate(everything):
+        following = everything[index + 1] if index + 1 < len(everything) else None
+        end = following.base_offset if following is not None else log_end_offset
+        empty_last = following is None and segment.size == 0
+        if empty_last or high_watermark < end or not rule(segment, following):
+            break
+        found.append(segment)
+    return found
+
+
+def before_log_start(log_start_offset: int) -> Rule:
+    return lambda segment, following: following is not None and following.base_offset <= log_start_offset
+
+
+def beyond_size(segments: Segments, config: LogConfig) -> Rule | None:
+    if config.retention_bytes < 0 or segments.size < config.retention_bytes:
+        return None
+    excess = segments.size - config.retention_bytes
+
+    def rule(segment: Segment, _: Segment | None) -> bool:
+        nonlocal excess
+        if excess - segment.size < 0:
+            return False
+        excess -= segment.size
+        return True
+
+    return rule
+
+
+def beyond_age(config: LogConfig, now_ms: int) -> Rule | None:
+    if config.retention_ms < 0:
+        return None
+    return lambda segment, _: now_ms - segment.largest_timestamp > config.retention_ms

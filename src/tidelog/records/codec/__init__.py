@@ -1,0 +1,1 @@
+"""Compression codecs, and the framings that Kafka gives them."""

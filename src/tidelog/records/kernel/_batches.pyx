@@ -1,0 +1,583 @@
+"""BatchRun: the headers of the batches that lie in one buffer, parsed, checked and stamped without copying.
+
+The broker's unit of work is the read event: all Produce frames that one read brought lie in one receive buffer, with
+other bytes between their batches. A run names those batches. The same class walks a segment's bytes (`scan`).
+
+    add / scan    read the fixed header of each batch: 61 bytes, no look at the records
+    check         the checksum, then every record of the batch: lengths, counts, offset deltas, timestamps
+    stamp         base offset and leader epoch lie in front of the checksummed part, so they are patched in place;
+                  the largest timestamp and its type lie inside, so the checksum is made anew if they change
+    buffers       what one writev writes: neighbours in the buffer become one piece
+
+A producer's magic 2 batch starts with these bytes (big-endian):
+
+    0 base offset 8 | 8 length 4 | 12 leader epoch 4 | 16 magic 1 | 17 crc-32c 4 | 21 attributes 2 | 23 last delta 4 |
+    27 base timestamp 8 | 35 max timestamp 8 | 43 producer id 8 | 51 epoch 2 | 53 sequence 4 | 57 count 4 | 61 records
+
+`check` raises CorruptRecordError when the checksum is wrong and InvalidRecordError when the checksum is right but the
+contents are not, as Apache Kafka does: clients send a corrupt batch again, an invalid one never.
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.stdint cimport INT64_MAX, uint32_t
+from libc.string cimport memcpy
+
+from tidelog.common.errors import CorruptRecordError, InvalidRecordError
+from tidelog.records.kernel._walk import fault_text
+from tidelog.records.format.attributes import BatchHeader, Codec
+from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
+
+from tidelog.records.kernel._messages cimport MessageWalk, check_message, crc32_init, message_crc, walk_wrapper
+from tidelog.records.kernel._walk cimport RISING, SEQUENTIAL, Walk, walk_records
+
+cdef extern from "tidelog/records/kernel/_crc32c.h":
+    void crc32c_init() nogil
+    uint32_t crc32c_update(uint32_t value, const void* data, size_t length) nogil
+
+cdef extern from "tidelog/records/kernel/_wire.h":
+    uint32_t load_u32(const uint8_t* p) nogil
+    int16_t load_i16(const uint8_t* p) nogil
+    int32_t load_i32(const uint8_t* p) nogil
+    int64_t load_i64(const uint8_t* p) nogil
+    void store_16(uint8_t* p, int16_t v) nogil
+    void store_32(uint8_t* p, uint32_t v) nogil
+    void store_64(uint8_t* p, int64_t v) nogil
+
+crc32_init()
+crc32c_init()
+
+cdef enum:
+    OVERHEAD = 61               # header of a magic 2 batch
+    LOG_OVERHEAD = 12           # offset and size, in front of every entry
+    MAGIC_AT = 16
+    LEGACY_OVERHEAD = 14        # a magic 0 message without key and value
+    CODEC_MASK = 0x07
+    LOG_APPEND_TIME_BIT = 0x08
+    CONTROL_BIT = 0x20
+    UNLOCK_FROM = 32768         # bytes from which a check is worth giving up the GIL for
+
+cdef enum:
+    # What is wrong with a batch; what is wrong with its records has the numbers of _walk.pxd and _fields.h.
+    BAD_BATCH = 200
+    BAD_CRC
+
+cdef inline void note_walk(Batch* batch, Walk* walk) noexcept nogil:
+    batch.walked = 1
+    batch.found_max_timestamp = walk.max_timestamp
+    batch.found_min_timestamp = walk.min_timestamp
+    batch.found_max_index = walk.max_index
+    batch.found_null_key = walk.null_key
+
+
+cdef int64_t entry_size(const uint8_t* p, Py_ssize_t position) except -1:
+    """The size of the batch or message at p, of which the magic byte and what is in front of it must be there."""
+    cdef int64_t size = <int64_t>load_i32(p + 8) + LOG_OVERHEAD
+    if p[MAGIC_AT] > 2:
+        raise CorruptRecordError(f"the batch has magic {<int8_t>p[MAGIC_AT]}: expected 0, 1 or 2", position)
+    if size < (OVERHEAD if p[MAGIC_AT] == 2 else LOG_OVERHEAD + LEGACY_OVERHEAD + 8 * p[MAGIC_AT]):
+        raise CorruptRecordError(f"the batch has {size} bytes: too few for magic {p[MAGIC_AT]}", position)
+    return size
+
+
+cdef void read_v2(Batch* batch, const uint8_t* p) noexcept nogil:
+    batch.base_offset = load_i64(p)
+    batch.leader_epoch = load_i32(p + 12)
+    batch.attributes = load_i16(p + 21)
+    batch.last_offset_delta = load_i32(p + 23)
+    batch.base_timestamp = load_i64(p + 27)
+    batch.max_timestamp = load_i64(p + 35)
+    batch.producer_id = load_i64(p + 43)
+    batch.producer_epoch = load_i16(p + 51)
+    batch.base_sequence = load_i32(p + 53)
+    batch.record_count = load_i32(p + 57)
+
+
+cdef void read_legacy(Batch* batch, const uint8_t* p) noexcept nogil:
+    """A magic 0 or 1 entry: one message, or the wrapper of a compressed set."""
+    batch.base_offset = load_i64(p)
+    batch.leader_epoch = batch.base_sequence = -1
+    batch.attributes = <int8_t>p[17]
+    batch.last_offset_delta = 0
+    batch.base_timestamp = batch.max_timestamp = load_i64(p + 18) if batch.magic else -1
+    batch.producer_id = batch.producer_epoch = -1
+    batch.record_count = -1 if batch.attributes & CODEC_MASK else 1
+
+
+cdef void note_message(Batch* batch, const uint8_t* p) noexcept nogil:
+    """What a walk would find in a plain message."""
+    if batch.attributes & CODEC_MASK:
+        return
+    batch.walked = 1
+    batch.found_max_timestamp = max(batch.max_timestamp, <int64_t>-1)
+    batch.found_min_timestamp = INT64_MAX if batch.max_timestamp == -1 else batch.max_timestamp
+    batch.found_max_index = 0 if batch.max_timestamp > -1 else -1
+    batch.found_null_key = 0 if load_i32(p + 18 + 8 * batch.magic) < 0 else -1
+
+
+cdef int64_t stamp_message(Batch* batch, uint8_t* p, int64_t first_offset, int64_t log_append_time) except? -2:
+    """Give an entry of magic 0 or 1 its offset, and a time; answer the offset after it.
+
+    A wrapper of magic 0 holds absolute offsets: it must have been packed for just these."""
+    cdef int64_t last_offset = first_offset + batch.record_count - 1
+    cdef int64_t timestamp
+    if batch.record_count < 1 or (batch.magic == 0 and batch.attributes & CODEC_MASK
+                                  and batch.base_offset != last_offset):
+        raise ValueError(f"a wrapper of magic {batch.magic} with {batch.record_count} messages was not packed for "
+                         f"offsets {first_offset} to {last_offset}")
+    batch.base_offset = last_offset
+    store_64(p, last_offset)
+    if batch.magic == 1:
+        timestamp = batch.found_max_timestamp if batch.walked else batch.max_timestamp
+        if log_append_time >= 0:
+            timestamp = log_append_time
+        elif timestamp < -1:
+            timestamp = -1
+        if timestamp != batch.max_timestamp or (log_append_time >= 0) != bool(batch.attributes & LOG_APPEND_TIME_BIT):
+            batch.max_timestamp = batch.base_timestamp = timestamp
+            batch.attributes = (batch.attributes & CODEC_MASK) | (LOG_APPEND_TIME_BIT if log_append_time >= 0 else 0)
+            p[17] = <uint8_t>batch.attributes
+            store_64(p + 18, timestamp)
+            store_32(p + 12, message_crc(p, batch.size - LOG_OVERHEAD))
+    return last_offset + 1
+
+
+cdef object client_fault(Batch* batch):
+    """Why a batch of a client is refused whatever its records are, or None."""
+    if batch.record_count <= 0:
+        return f"the batch says that it has {batch.record_count} records: expected at least 1"
+    if batch.last_offset_delta != batch.record_count - 1:
+        return f"the last offset delta is {batch.last_offset_delta}: expected {batch.record_count - 1} " \
+               f"for {batch.record_count} records"
+    if batch.attributes & CONTROL_BIT:
+        return "clients may not write control batches"
+    if batch.producer_id >= 0 and batch.base_sequence < 0:
+        return f"the base sequence of producer {batch.producer_id} is {batch.base_sequence}: expected 0 or more"
+    return None
+
+
+cdef inline bint client_rules_hold(Batch* batch) noexcept nogil:
+    return (batch.record_count > 0 and batch.last_offset_delta == batch.record_count - 1
+            and not batch.attributes & CONTROL_BIT and (batch.producer_id < 0 or batch.base_sequence >= 0))
+
+
+cdef inline bint disk_rules_hold(Batch* batch) noexcept nogil:
+    """Compaction leaves holes, even batches of no records, but never more records than offsets."""
+    return batch.record_count >= 0 and batch.last_offset_delta >= max(batch.record_count - 1, 0)
+
+
+@cython.freelist(16)
+@cython.no_gc_clear  # breaking a cycle must not drop the buffer that `source` still exports
+cdef class BatchRun:
+    def __cinit__(self, buffer):
+        self.batches = self.few
+        self.capacity = 4
+        PyObject_GetBuffer(buffer, &self.source, PyBUF_SIMPLE)
+        self.held = True
+        self.data = <uint8_t*>self.source.buf
+        self.length = self.source.len
+        self.locked = self.source.readonly
+        if isinstance(buffer, memoryview):
+            self.hold_base((<object>buffer).obj)
+
+    cdef int hold_base(self, object base) except -1:
+        """Hold the bytes themselves instead of a view of them: before CPython 3.12.8 a memoryview with an exported
+        buffer crashes the process when the garbage collector breaks a cycle that it is part of (gh-77894)."""
+        cdef Py_buffer bytes_held
+        PyObject_GetBuffer(base, &bytes_held, PyBUF_SIMPLE)
+        self.offset = self.data - <uint8_t*>bytes_held.buf
+        if 0 <= self.offset <= bytes_held.len - self.length:
+            PyBuffer_Release(&self.source)
+            self.source = bytes_held
+        else:  # a view of something that copies when asked for its bytes
+            self.offset = 0
+            PyBuffer_Release(&bytes_held)
+        return 0
+
+    def __dealloc__(self):
+        if self.batches != self.few:
+            PyMem_Free(self.batches)
+        if self.held:
+            PyBuffer_Release(&self.source)
+
+    def __len__(self):
+        return self.count
+
+    @property
+    def buffer(self):
+        """The object that the batches lie in."""
+        if not self.held:
+            return None
+        if self.offset == 0 and self.length == self.source.len:
+            return <object>self.source.obj
+        return memoryview(<object>self.source.obj).cast("B")[self.offset:self.offset + self.length]
+
+    @property
+    def readonly(self):
+        return self.locked
+
+    cdef Batch* grow(self) except NULL:
+        """Room for one more batch at the end; the caller fills it and counts it."""
+        cdef Batch* more
+        if self.count == self.capacity:
+            if self.batches == self.few:
+                more = <Batch*>PyMem_Malloc(64 * sizeof(Batch))
+                if more != NULL:
+                    memcpy(more, self.few, self.count * sizeof(Batch))
+                    self.capacity = 64
+            else:
+                more = <Batch*>PyMem_Realloc(self.batches, 2 * self.capacity * sizeof(Batch))
+                if more != NULL:
+                    self.capacity *= 2
+            if more == NULL:
+                raise MemoryError
+            self.batches = more
+        return &self.batches[self.count]
+
+    cdef int append_c(self, Py_ssize_t position, Py_ssize_t size) except -1:
+        """Read the header of a batch whose place and size were found sound."""
+        cdef const uint8_t* p = self.data + position
+        cdef Batch* batch = self.grow()
+        batch.position = position
+        batch.size = <int32_t>size
+        batch.magic = <int8_t>p[MAGIC_AT]
+        batch.walked = 0
+        if batch.magic == 2:
+            read_v2(batch, p)
+        else:
+            read_legacy(batch, p)
+        self.count += 1
+        self.size += size
+        if batch.record_count > 0:
+            self.record_total += batch.record_count
+        if batch.attributes & CODEC_MASK:
+            self.compressed += 1
+        return 0
+
+    cdef int add_c(self, Py_ssize_t position, Py_ssize_t size) except -1:
+        cdef const uint8_t* p = self.data + position
+        if position < 0 or size < 0 or size > self.length - position:
+            raise CorruptRecordError(f"a batch of {size} bytes does not lie in a buffer of {self.length}", position)
+        if size >= OVERHEAD and p[MAGIC_AT] == 2 and load_i32(p + 8) == size - LOG_OVERHEAD:
+            return self.append_c(position, size)
+        raise add_fault(p, position, size)
+
+    cdef Py_ssize_t scan_c(self, Py_ssize_t start, Py_ssize_t end) except -1:
+        cdef int64_t size
+        if start < 0 or end > self.length or start > end:
+            raise ValueError(f"no part of a buffer of {self.length} bytes: {start} to {end}")
+        while end - start > MAGIC_AT:
+            size = entry_size(self.data + start, start)
+            if size > end - start:
+                break
+            self.append_c(start, size)
+            start += size
+        return start
+
+    cdef int check_c(self, Py_ssize_t first, Py_ssize_t stop, bint crc, bint records, bint client) except -1:
+        """Check the batches [first, stop), but not the records of compressed ones; raise for the first fault."""
+        cdef Walk walk
+        cdef Py_ssize_t index = first
+        cdef int fault = 0
+        cdef bint unlock = self.size >= UNLOCK_FROM
+        while index < stop:
+            if self.batches[index].magic != 2:
+                check_message(self.data + self.batches[index].position, self.batches[index].size, crc,
+                              self.batches[index].position)
+                note_message(&self.batches[index], self.data + self.batches[index].position)
+                index += 1
+                continue
+            if unlock:
+                with nogil:
+                    fault = check_batches(self.data, self.batches, &index, stop, crc, records, client, &walk)
+            else:
+                fault = check_batches(self.data, self.batches, &index, stop, crc, records, client, &walk)
+            if fault:
+                raise batch_fault(self, index, fault, &walk, client)
+        return 0
+
+    cdef int check_compressed(self, Py_ssize_t index, bint client, Py_ssize_t limit) except -1:
+        """Unpack one compressed batch and walk its records."""
+        cdef Batch* batch = &self.batches[index]
+        cdef Walk walk
+        cdef const uint8_t* start
+        cdef int fault
+        codec = batch.attributes & CODEC_MASK
+        if codec > 4:
+            raise InvalidRecordError(f"the batch at byte {batch.position} has codec {codec}: expected 0 to 4")
+        packed = self.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD)
+        try:
+            plain = decompress(Codec(codec), packed, limit=limit)
+        except CorruptRecordError as error:  # the checksum was right: sending it again will not help
+            raise InvalidRecordError(f"{error.message} (batch at byte {batch.position})") from error
+        start = <const uint8_t*><const char*>(<bytes>plain)
+        cdef const uint8_t* end = start + len(<bytes>plain)
+        with nogil:
+            fault = walk_records(start, end, batch.record_count, batch.base_timestamp, batch.last_offset_delta,
+                                 SEQUENTIAL if client else RISING, &walk)
+            if not fault:
+                note_walk(batch, &walk)
+        if fault:
+            raise record_fault(batch, fault, &walk, walk.fault_at - start, " unpacked")
+        return 0
+
+    cdef int check_wrapper(self, Py_ssize_t index, bint crc, Py_ssize_t limit) except -1:
+        """Unpack one wrapper of magic 0 or 1 and walk its messages, which are counted by that."""
+        cdef Batch* batch = &self.batches[index]
+        cdef MessageWalk walk
+        walk_wrapper(self.view_of(batch.position, batch.size), limit, crc, batch.position, &walk)
+        self.know_wrapper(index, walk.count, walk.max_timestamp)
+        batch.found_min_timestamp = walk.min_timestamp
+        batch.found_max_index = walk.max_index
+        batch.found_null_key = walk.null_key
+        return 0
+
+    cpdef void know_wrapper(self, Py_ssize_t index, int32_t count, int64_t max_timestamp) noexcept:
+        """Note what somebody who unpacked this wrapper found in it, so that it can be stamped."""
+        cdef Batch* batch = &self.batches[index]
+        self.record_total += count - max(batch.record_count, 0)
+        batch.record_count = count
+        batch.walked = 1
+        batch.found_max_timestamp = max_timestamp
+
+    cdef Py_ssize_t screen_c(self, Py_ssize_t first, Py_ssize_t stop, int codec, bint keys, int64_t earliest,
+                             int64_t latest) noexcept nogil:
+        """The first of the checked batches [first, stop) that a topic cannot take as it is, or -1: one with another
+        codec (`codec` -1: any will do), a record without a key where `keys` are needed, or a timestamp outside
+        [earliest, latest] or that claims to be the broker's."""
+        cdef Batch* batch
+        for index in range(first, stop):
+            batch = &self.batches[index]
+            if (batch.magic != 2 or not batch.walked or batch.attributes & LOG_APPEND_TIME_BIT
+                    or (codec >= 0 and codec != batch.attributes & CODEC_MASK)
+                    or (keys and batch.found_null_key >= 0)
+                    or batch.found_min_timestamp < earliest or batch.found_max_timestamp > latest):
+                return index
+        return -1
+
+    cdef int64_t stamp_c(self, Py_ssize_t first, Py_ssize_t stop, int64_t first_offset, int32_t leader_epoch,
+                         int64_t log_append_time) except? -2:
+        """`log_append_time` -1: keep the producer's timestamps, but set right a largest one that is not theirs, and a
+        claim that they are the broker's."""
+        cdef Batch* batch
+        cdef uint8_t* p
+        if self.locked:
+            raise BufferError("a run can only be stamped in a writable buffer")
+        for index in range(first, stop):
+            batch = &self.batches[index]
+            p = self.data + batch.position
+            if batch.magic != 2:
+                first_offset = stamp_message(batch, p, first_offset, log_append_time)
+                continue
+            batch.base_offset = first_offset
+            batch.leader_epoch = leader_epoch
+            store_64(p, first_offset)
+            store_32(p + 12, <uint32_t>leader_epoch)
+            first_offset += <int64_t>batch.last_offset_delta + 1
+            if log_append_time >= 0:
+                batch.attributes |= LOG_APPEND_TIME_BIT
+                batch.max_timestamp = log_append_time
+            elif batch.walked and (batch.found_max_timestamp != batch.max_timestamp
+                                   or batch.attributes & LOG_APPEND_TIME_BIT):
+                batch.attributes &= ~LOG_APPEND_TIME_BIT
+                batch.max_timestamp = batch.found_max_timestamp
+            else:
+                continue
+            store_16(p + 21, batch.attributes)
+            store_64(p + 35, batch.max_timestamp)
+            store_32(p + 17, crc32c_update(0, p + 21, batch.size - 21))
+        return first_offset - 1
+
+    cdef object view_of(self, Py_ssize_t position, Py_ssize_t size):
+        if self.memory is None:
+            self.memory = memoryview(<object>self.source.obj)
+            if self.memory.format != "B":
+                self.memory = self.memory.cast("B")
+        position += self.offset
+        return self.memory[position:position + size]
+
+    cdef int clear_c(self) except -1:
+        self.count = 0
+        self.size = self.record_total = 0
+        self.compressed = 0
+        return 0
+
+    def add(self, Py_ssize_t position, Py_ssize_t size):
+        """Add the one magic 2 batch that fills exactly these bytes."""
+        self.add_c(position, size)
+
+    def scan(self, Py_ssize_t start=0, end=None):
+        """Add every whole batch of [start, end), of any magic; return the end of the last one."""
+        return self.scan_c(start, self.length if end is None else end)
+
+    def check(self, bint crc=True, bint records=True, bint client=True, *, Py_ssize_t first=0, stop=None,
+              limit=None):
+        """Raise unless checksums (`crc`) and contents (`records`) of the batches [first, stop) are sound.
+        `client`: also the rules for what a producer may send; without it, what compaction leaves is fine too."""
+        cdef Py_ssize_t last = self.count if stop is None else stop
+        if first < 0 or last > self.count:
+            raise IndexError(f"the run has {self.count} batches")
+        self.check_c(first, last, crc, records, client)
+        if records and self.compressed:
+            for index in range(first, last):
+                if self.batches[index].attributes & CODEC_MASK:
+                    if self.batches[index].magic == 2:
+                        self.check_compressed(index, client, DEFAULT_LIMIT if limit is None else limit)
+                    else:
+                        self.check_wrapper(index, crc, DEFAULT_LIMIT if limit is None else limit)
+
+    def screen(self, int codec, bint keys, int64_t earliest, int64_t latest):
+        """The first checked batch that a topic with these rules cannot take as it is, or -1; see `records.validate`."""
+        return self.screen_c(0, self.count, codec, keys, earliest, latest)
+
+    def stamp(self, int64_t first_offset, int32_t leader_epoch, *, log_append_time=None, Py_ssize_t first=0, stop=None):
+        """Give the batches [first, stop) their offsets, one after the other, and an epoch; return the last offset."""
+        cdef Py_ssize_t last = self.count if stop is None else stop
+        if first < 0 or last > self.count:
+            raise IndexError(f"the run has {self.count} batches")
+        return self.stamp_c(first, last, first_offset, leader_epoch, -1 if log_append_time is None else log_append_time)
+
+    def buffers(self):
+        """The batches' bytes in order, neighbours joined: ready for one writev."""
+        cdef list pieces = []
+        cdef int64_t start = 0, end = 0
+        for index in range(self.count):
+            if self.batches[index].position != end or index == 0:
+                if end > start:
+                    pieces.append(self.view_of(start, end - start))
+                start = self.batches[index].position
+                end = start
+            end += self.batches[index].size
+        if end > start:
+            pieces.append(self.view_of(start, end - start))
+        return pieces
+
+    def view(self, Py_ssize_t index):
+        """The bytes of one batch."""
+        cdef Batch* batch = at(self, index)
+        return self.view_of(batch.position, batch.size)
+
+    def header(self, Py_ssize_t index):
+        cdef Batch* b = at(self, index)
+        crc = load_u32(self.data + b.position + (17 if b.magic == 2 else 12))
+        return BatchHeader(b.position, b.size, b.base_offset, b.last_offset_delta, b.leader_epoch, b.magic, crc,
+                           b.attributes, b.base_timestamp, b.max_timestamp, b.producer_id, b.producer_epoch,
+                           b.base_sequence, b.record_count)
+
+    def headers(self):
+        return [self.header(index) for index in range(self.count)]
+
+    def found(self, Py_ssize_t index):
+        """What check(records=True) saw: (smallest timestamp or None, largest or -1, its record's index or -1,
+        index of the first record without a key or -1)."""
+        cdef Batch* b = at(self, index)
+        if not b.walked:
+            raise ValueError("the batch's records have not been checked")
+        smallest = None if b.found_min_timestamp == INT64_MAX else b.found_min_timestamp
+        return smallest, b.found_max_timestamp, b.found_max_index, b.found_null_key
+
+    def largest_timestamp(self):
+        """(the largest timestamp that check found or -1, the index of its first record counted over the run or -1)"""
+        cdef int64_t largest = -1, where = -1, before = 0
+        for index in range(self.count):
+            if self.batches[index].walked and self.batches[index].found_max_timestamp > largest:
+                largest = self.batches[index].found_max_timestamp
+                where = before + self.batches[index].found_max_index
+            before += max(self.batches[index].record_count, 0)
+        return largest, where
+
+    def take(self, Py_ssize_t start, Py_ssize_t stop):
+        """A run of the batches [start, stop) in the same buffer, with what check found."""
+        cdef BatchRun part = BatchRun(self.buffer)
+        if start < 0 or stop > self.count or start > stop:
+            raise IndexError(f"the run has {self.count} batches")
+        for index in range(start, stop):
+            part.append_c(self.batches[index].position, self.batches[index].size)
+            part.batches[part.count - 1] = self.batches[index]
+        return part
+
+    def clear(self):
+        """Forget the batches; the buffer stays."""
+        self.clear_c()
+
+    def release(self):
+        """Let go of the buffer, so that it can be resized or unmapped. The run is empty afterwards."""
+        self.clear_c()
+        self.memory = None
+        self.data = NULL
+        self.length = 0
+        if self.held:
+            self.held = False
+            PyBuffer_Release(&self.source)
+
+
+cdef Batch* at(BatchRun run, Py_ssize_t index) except NULL:
+    if index < 0 or index >= run.count:
+        raise IndexError(f"the run has {run.count} batches")
+    return &run.batches[index]
+
+
+cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssize_t stop, bint crc, bint records,
+                       bint client, Walk* walk) noexcept nogil:
+    """Check from `index` on up to the first fault or legacy entry, which `index` then names."""
+    cdef Batch* batch
+    cdef uint8_t* p
+    cdef int fault
+    while index[0] < stop and batches[index[0]].magic == 2:
+        batch = &batches[index[0]]
+        p = data + batch.position
+        if crc and crc32c_update(0, p + 21, batch.size - 21) != load_u32(p + 17):
+            return BAD_CRC
+        if records:
+            if not (client_rules_hold(batch) if client else disk_rules_hold(batch)):
+                return BAD_BATCH
+            if not batch.attributes & CODEC_MASK:
+                fault = walk_records(p + OVERHEAD, p + batch.size, batch.record_count, batch.base_timestamp,
+                                     batch.last_offset_delta, SEQUENTIAL if client else RISING, walk)
+                if fault:
+                    return fault
+                note_walk(batch, walk)
+        index[0] += 1
+    return 0
+
+
+cdef object add_fault(const uint8_t* p, Py_ssize_t position, Py_ssize_t size):
+    """The error for bytes that are not exactly one magic 2 batch."""
+    if size <= MAGIC_AT:
+        return CorruptRecordError(f"a batch of {size} bytes: expected at least {OVERHEAD}", position)
+    magic = <int8_t>p[MAGIC_AT]
+    if magic in (0, 1):
+        return InvalidRecordError(f"the batch has magic {magic}: this version of the request takes only magic 2")
+    if magic != 2:
+        return CorruptRecordError(f"the batch has magic {magic}: expected 2", position)
+    stated = load_i32(p + 8)
+    if stated < OVERHEAD - LOG_OVERHEAD:
+        return CorruptRecordError(f"the batch's length field says {stated}: expected at least "
+                                  f"{OVERHEAD - LOG_OVERHEAD}", position)
+    if stated < size - LOG_OVERHEAD:
+        return InvalidRecordError(f"{size - LOG_OVERHEAD - stated} bytes follow the batch: this version of the request "
+                                  f"takes exactly one batch per partition")
+    return CorruptRecordError(f"the batch is cut off: its length field says {stated}, there are "
+                              f"{size - LOG_OVERHEAD} bytes", position)
+
+
+cdef object batch_fault(BatchRun run, Py_ssize_t index, int fault, Walk* walk, bint client):
+    cdef Batch* batch = &run.batches[index]
+    cdef uint8_t* p = run.data + batch.position
+    if fault == BAD_CRC:
+        found = crc32c_update(0, p + 21, batch.size - 21)
+        return CorruptRecordError(f"the batch's checksum is {found:#010x}: its header says {load_u32(p + 17):#010x}",
+                                  batch.position)
+    if fault == BAD_BATCH:
+        text = client_fault(batch) if client else None
+        if text is None:
+            text = f"{batch.record_count} records do not fit a last offset delta of {batch.last_offset_delta}"
+        return InvalidRecordError(f"{text} (batch at byte {batch.position})")
+    return record_fault(batch, fault, walk, walk.fault_at - run.data, "")
+
+
+cdef object record_fault(Batch* batch, int fault, Walk* walk, Py_ssize_t position, str unpacked):
+    text = (f"{fault_text(fault, walk.index, walk.expected, walk.found)} at{unpacked} byte {position} "
+            f"of the batch at byte {batch.position}")
+    return InvalidRecordError(text)
