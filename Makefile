@@ -96,7 +96,7 @@ docs: setup  ## render the generated reference pages
 	@for script in tools/render_*.py; do $(BIN)/python $$script || exit 1; done
 
 format: setup  ## put all files in form
-	$(BIN)/ruff check -q --fix . ; $(BIN)/ruff format -q .
+	$(BIN)/ruff check -q --fix . ; $(BIN)/ruff format -q . ; $(BIN)/python tools/wrap_prose.py
 
 wheel: $(VENV)/.build-tools  ## a wheel that installs without a compiler
 	$(BIN)/pip wheel -q --no-deps --no-build-isolation -w dist .
