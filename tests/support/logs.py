@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import seeded_rng
+from tidelog.common.scheduler import TimerQueue
 from tidelog.log.config import LogConfig
 from tidelog.log.partition.partition_log import PartitionLog
-from tidelog.log.scheduler import TimerQueue
 from tidelog.log.segment.file_budget import FileBudget
 from tidelog.records.format.attributes import Codec
 from tidelog.records.format.batch import Record, iter_batches

@@ -10,6 +10,7 @@ Reading order:
     config      one declaration per configuration key
     properties  Java's .properties text format
     clock       the seam to time
+    scheduler   the seam to "later"
     fs          the seam to the disk, index maps included
     rng         the seam to randomness
 """

@@ -11,11 +11,11 @@ import pytest
 
 from support.crash import SURVIVALS, Promise, Scenario, check_all_crashes
 from support.managed_logs import TP, append, batches_of, compact_config, end_transaction
+from tidelog.common.scheduler import TimerQueue
 from tidelog.log.config import LogConfig
 from tidelog.log.manager import loading
 from tidelog.log.manager.manager import LogManager
 from tidelog.log.partition.partition_log import PartitionLog
-from tidelog.log.scheduler import TimerQueue
 from tidelog.testing.fs import PowerLoss
 
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from tidelog.broker.purgatory.timer import Timers
+from tidelog.common.scheduler import Scheduler
 
 logger = logging.getLogger("tidelog.requests")
 
@@ -25,8 +25,8 @@ Step = Callable[[], None]
 
 
 class Completions:
-    def __init__(self, timers: Timers) -> None:
-        self._timers = timers
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self._steps: deque[Step] = deque()
         self._busy = False
         """Somebody carries them out, or the loop will go on with it."""
@@ -68,4 +68,4 @@ class Completions:
         """Leave what there still is to the loop."""
         self._busy = bool(self._steps)
         if self._busy:
-            self._timers.call_later(0, self._work)
+            self._scheduler.call_later(0, self._work)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from tidelog.broker.purgatory.completions import Completions
 from tidelog.broker.purgatory.delayed import Purgatory
-from tidelog.broker.purgatory.timer import LoopTimer, Timers
+from tidelog.broker.purgatory.timer import LoopTimer
 from tidelog.common.clock import Clock
+from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import TopicPartition
 
 
 class Purgatories:
-    def __init__(self, clock: Clock, timers: Timers) -> None:
-        self.timer = LoopTimer(clock, timers)
-        self.completions = Completions(timers)
+    def __init__(self, clock: Clock, scheduler: Scheduler) -> None:
+        self.timer = LoopTimer(clock, scheduler)
+        self.completions = Completions(scheduler)
         self.produce: Purgatory[TopicPartition] = Purgatory("Produce", self.timer, self.completions)
         self.fetch: Purgatory[TopicPartition] = Purgatory("Fetch", self.timer, self.completions)
         self.delete_records: Purgatory[TopicPartition] = Purgatory("DeleteRecords", self.timer, self.completions)

@@ -26,6 +26,7 @@ from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
+from tidelog.common.scheduler import Action, Scheduler, TimerQueue
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import random_uuid
 from tidelog.log.cleaner.cleaner import LogCleaner
@@ -34,6 +35,7 @@ from tidelog.log.config import LogConfig
 from tidelog.log.directory import meta_properties
 from tidelog.log.directory.log_dir import LogDir, Snapshot, disk_error
 from tidelog.log.directory.meta_properties import MetaProperties
+from tidelog.log.manager.guarded_scheduler import GuardedScheduler
 from tidelog.log.manager.loading import Found, choose, close_all, load_dirs
 from tidelog.log.manager.tasks import CheckpointTask, FlushTask
 from tidelog.log.names import (
@@ -45,7 +47,6 @@ from tidelog.log.names import (
     future_dir_name,
     stray_dir_name,
 )
-from tidelog.log.scheduler import Action, GuardedScheduler, Scheduler, TimerQueue
 from tidelog.log.segment.file_budget import FileBudget
 
 if TYPE_CHECKING:

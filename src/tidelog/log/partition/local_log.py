@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.rng import Rng
+from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import NO_OFFSET, TopicPartition
 from tidelog.log.append import ReadResult
 from tidelog.log.config import LogConfig
 from tidelog.log.names import DELETED, snapshot_name
-from tidelog.log.scheduler import Scheduler
 from tidelog.log.segment.home import Home
 from tidelog.log.segment.replacement import swap_in
 from tidelog.log.segment.segment import Segment

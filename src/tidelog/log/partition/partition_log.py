@@ -22,6 +22,7 @@ from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.fs import Buffer, FileSystem
 from tidelog.common.rng import Rng
+from tidelog.common.scheduler import Scheduler, TimerQueue
 from tidelog.common.types import MAX_INT32, NO_TIMESTAMP, TopicPartition
 from tidelog.log import partition_metadata
 from tidelog.log.append import AppendInfo, AppendOrigin, ReadResult, TimestampOffset
@@ -38,7 +39,6 @@ from tidelog.log.producers.verification import VerificationGuard, Verifications
 from tidelog.log.recovery._runs import Survey, epoch_starts, fit, size_of, survey
 from tidelog.log.recovery.loader import LoadedLog, LogLoader
 from tidelog.log.recovery.recovery import rebuild_producers
-from tidelog.log.scheduler import Scheduler, TimerQueue
 from tidelog.log.segment._handles import FileBudget
 from tidelog.log.segment.home import Home
 from tidelog.log.segment.segment import Segment

@@ -16,6 +16,7 @@ from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import system_rng
+from tidelog.common.scheduler import TimerQueue
 from tidelog.common.types import MAX_INT64, TopicPartition
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.job import CleanJob
@@ -29,7 +30,6 @@ from tidelog.log.names import INDEX_KINDS, split_name
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.reading.reader import PartitionReader
 from tidelog.log.reading.verify import ERROR, PartitionVerifier
-from tidelog.log.scheduler import TimerQueue
 from tidelog.log.segment.file_budget import FileBudget
 
 

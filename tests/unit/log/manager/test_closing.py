@@ -12,12 +12,12 @@ import pytest
 from support.crash import ScratchFileSystem
 from support.managed_logs import append, open_manager
 from tidelog.common.fs import FileSystem, LocalFileSystem, Volume
+from tidelog.common.scheduler import TimerQueue
 from tidelog.common.types import TopicPartition
 from tidelog.log.manager import loading
 from tidelog.log.manager.loading import CLOSING_THREADS
 from tidelog.log.manager.manager import LogManager
 from tidelog.log.names import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
-from tidelog.log.scheduler import TimerQueue
 from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import FailingFileSystem
 from tidelog.testing.fs_hooks import HookedFileSystem, Operation

@@ -13,13 +13,13 @@ from support.logs import batch, run_of
 from support.managed_logs import TP, all_records, append, compact_config, open_manager
 from tidelog.common.errors import StorageError
 from tidelog.common.rng import seeded_rng
+from tidelog.common.scheduler import TimerQueue
 from tidelog.common.types import TopicPartition
 from tidelog.log.config import LogConfig
 from tidelog.log.directory.log_dir import LogDir, disk_error
 from tidelog.log.directory.meta_properties import MetaProperties
 from tidelog.log.manager.manager import LogManager
 from tidelog.log.names import delete_dir_name
-from tidelog.log.scheduler import TimerQueue
 from tidelog.testing.clock import ManualClock
 from tidelog.testing.fs import FailingFileSystem, RecordingFileSystem, Survival
 from tidelog.testing.fs_hooks import HookedFileSystem, Operation
