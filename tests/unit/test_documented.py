@@ -20,7 +20,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker/network": 10.0,
     "broker/purgatory": 16.3,
     "broker/replication": 13.7,
-    "broker/requests": 10.9,
     "broker/store": 13.4,
     "cli": 11.1,
     "client": 12.9,

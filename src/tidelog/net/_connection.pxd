@@ -19,8 +19,7 @@ cdef class ServerConnection:
     cdef readonly bint busy
     cdef readonly Py_ssize_t reads
     cdef readonly Py_ssize_t writes
-    cdef public object state
-    cdef public str principal
+    cdef public object session
     cdef object __weakref__
 
     cdef FrameSink sink

@@ -31,8 +31,7 @@ class ServerConnection(BufferedProtocol):
     busy: bool
     reads: int
     writes: int
-    state: Any
-    principal: str
+    session: Any
     def __init__(self, listener: Any, sink: FrameSink, buffers: ReceiveBuffers, loop: Any, max_frame: int) -> None: ...
     def connection_made(self, transport: Any) -> None: ...
     def connection_lost(self, error: Exception | None) -> None: ...

@@ -83,7 +83,6 @@ cdef class ServerConnection:
         self.max_frame = max_frame
         self.fd = -1
         self.writer_fd = -1
-        self.principal = "User:ANONYMOUS"
 
     # -- life ---------------------------------------------------------------------------------------------------------
 

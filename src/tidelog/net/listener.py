@@ -33,13 +33,16 @@ class Listener:
         buffers: ReceiveBuffers,
         senders: Senders,
         executor: Callable[[], Executor],
+        admit: Callable[[ServerConnection], None] = lambda connection: None,
     ) -> None:
+        """`admit` gives a new connection its session, before anything is read from it."""
         self.name = name
         self.table = table
         self.senders = senders
         self._sink = sink
         self._buffers = buffers
         self._executor = executor
+        self._admit = admit
         self._loop: asyncio.AbstractEventLoop | None = None
         self._socket: socket.socket | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -145,6 +148,12 @@ class Listener:
     def on_made(self, connection: ServerConnection) -> None:
         if connection.closing:  # it had to go before it was here
             connection.transport.abort()
+            return
+        try:
+            self._admit(connection)
+        except Exception:  # nobody is served without having been admitted
+            logger.exception("closed %s on %s: it could not be admitted", connection.peer, self.name)
+            connection.close()
 
     def on_lost(self, connection: ServerConnection) -> None:
         self.table.leave(connection)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tidelog.broker.requests._session import Session
 from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -15,12 +16,23 @@ class RequestContext(NamedTuple):
     broker: Broker
     header: RequestHeader
     connection: Any
-    """The connection that the request came in on; a handler may close it, and hang per-connection state on it."""
-    listener: str
-    principal: str
-    client_host: str
+    """The connection that the request came in on; a handler may close it."""
+    session: Session
+    """Who is at the other end of it."""
     received_at: float
     """`Clock.monotonic()` when the frame was whole."""
+
+    @property
+    def listener(self) -> str:
+        return self.session.listener
+
+    @property
+    def principal(self) -> str:
+        return self.session.principal
+
+    @property
+    def client_host(self) -> str:
+        return self.session.client_host
 
     @property
     def client_id(self) -> str:

@@ -111,9 +111,7 @@ class Dispatcher:
             self._broker,
             header,
             connection,
-            connection.listener.name,
-            connection.principal,
-            connection.client_host,
+            connection.session,
             self._clock.monotonic(),
         )
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
@@ -12,7 +13,9 @@ from tidelog.broker.config.endpoints import Endpoint, cannot_listen
 from tidelog.broker.network._hot import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.workers import Workers
+from tidelog.broker.requests._session import Session
 from tidelog.common.config import Key
+from tidelog.net._connection import ServerConnection
 from tidelog.net._receive import ReceiveBuffers
 from tidelog.net._senders import Senders
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
@@ -65,6 +68,14 @@ def worker_threads(config: BrokerConfig) -> int:
     return min(config[keys.BACKGROUND_THREADS], MAX_THREADS)
 
 
+def _give_session(endpoint: Endpoint, connection: ServerConnection) -> None:
+    """Who has just connected is anonymous: PLAINTEXT proves nothing, and the other protocols do not listen yet.
+
+    The session is there before the first byte is read, so that no request, in whatever form it is served, is without.
+    """
+    connection.session = Session(endpoint.name, endpoint.protocol, connection.client_host)
+
+
 class SocketServer:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -88,7 +99,13 @@ class SocketServer:
         bound: list[tuple[Endpoint, str, int]] = []
         for endpoint in self._config.listeners:
             listener = Listener(
-                endpoint.name, self.table, self.sink, self._buffers, self.senders, lambda: self.workers.executor
+                endpoint.name,
+                self.table,
+                self.sink,
+                self._buffers,
+                self.senders,
+                lambda: self.workers.executor,
+                partial(_give_session, endpoint),
             )
             self._listeners.append(listener)
             try:

@@ -25,11 +25,11 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest | None) -> ApiVersio
     if request is None:
         known = [row for row in _served() if row.api_key == ApiKey.API_VERSIONS]
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=known)
-    if ctx.header.api_version >= 3 and not (
-        SOFTWARE_NAME.fullmatch(request.client_software_name)
-        and SOFTWARE_NAME.fullmatch(request.client_software_version)
-    ):
-        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
+    if ctx.header.api_version >= 3:
+        name, version = request.client_software_name, request.client_software_version
+        if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[])
+        ctx.session.client_software_name, ctx.session.client_software_version = name, version
     response = ApiVersionsResponse(api_keys=list(_served()))
     if ctx.header.api_version >= 3:
         _add_features(response, ctx.header.api_version)
