@@ -256,12 +256,31 @@ class Broker:
 
     @property
     def coordinators(self) -> Coordinators:
-        """Groups and transactions: begun when somebody needs them, or at the start when there is state to load."""
+        """Groups and transactions: begun when somebody needs them, or at the start when there is state to load.
+
+        A broker that only ever serves records (no groups, no transactions) goes without their modules and their timers.
+        Their common requests can be served from bytes only once there are shards to ask, so the sink learns of it here.
+        """
         if self._coordinators is None:
             from tidelog.broker.coordinator.coordinators import Coordinators
 
-            self._coordinators = Coordinators(self)
+            self._coordinators = Coordinators(
+                node_id=self.node_id,
+                config=self.config,
+                group_configs=self.group_configs,
+                metadata=self.metadata,
+                replicas=self.replicas,
+                completions=self.purgatories.completions,
+                next_producer_id=self.producer_ids.next,
+                clock=self.clock,
+                rng=self.rng,
+                scheduler=asyncio.get_running_loop(),
+            )
             self._coordinators.start()
+            if self.network.sink is not None:
+                from tidelog.broker.handlers.takers import register_group_takers
+
+                register_group_takers(self.network.sink, self._coordinators, self.metadata, self.clock)
         return self._coordinators
 
     def handler_state(self, kind: type[T]) -> T:

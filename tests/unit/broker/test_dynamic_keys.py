@@ -61,7 +61,7 @@ PROBES: dict[str, tuple[str, Probe]] = {
     ),
     "group.consumer.assignment.interval.ms": (
         "900",
-        lambda broker: broker.coordinators._group_config.assignment_interval_of("g"),
+        lambda broker: broker.coordinators.group_config.assignment_interval_of("g"),
     ),
     "transaction.partition.verification.enable": ("false", lambda b: b.log_manager.logs[TP].verify_transactions),
     "cordoned.log.dirs": ("*", lambda broker: [broker.log_manager.is_cordoned(d) for d in broker.log_manager.dirs]),

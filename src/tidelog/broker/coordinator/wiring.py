@@ -17,7 +17,8 @@ from tidelog.records.kernel._batches import BatchRun
 
 if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
-    from tidelog.broker.server import Broker
+    from tidelog.broker.purgatory.completions import Completions
+    from tidelog.broker.replication.replica_manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
 
@@ -27,14 +28,15 @@ Done = Callable[[ErrorCode], None]
 class ReplicaWriter:
     """A `PartitionWriter` over the replica manager. A broker alone commits as it appends: `done` comes at once."""
 
-    def __init__(self, broker: Broker, timeout_ms: int) -> None:
-        self._broker = broker
+    def __init__(self, replicas: ReplicaManager, completions: Completions, timeout_ms: int) -> None:
+        self._replicas = replicas
+        self._completions = completions
         self._timeout_ms = timeout_ms
         self._waiting: set[asyncio.Task[None]] = set()
 
     def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Done, *, transaction_version: int = 0) -> None:
         """With `epoch` NO_EPOCH: whichever leader epoch is current."""
-        replicas = self._broker.replicas
+        replicas = self._replicas
         partition = replicas.leader_or_error(tp)
         if isinstance(partition, ErrorCode):
             done(partition)
@@ -54,7 +56,7 @@ class ReplicaWriter:
             return
         code: ErrorCode | None = None
         if not info.flush_required:
-            with self._broker.purgatories.completions.later():  # a shard is at work: it can take no other request now
+            with self._completions.later():  # a shard is at work: it can take no other request now
                 replicas.on_moved(partition)
             code = partition.committed(info.last_offset + 1)
         if code is None:
@@ -64,7 +66,7 @@ class ReplicaWriter:
 
     def _wait(self, partition: Partition, info: AppendInfo, done: Done) -> None:
         """For `flush.messages`, and then for the other replicas."""
-        replicas = self._broker.replicas
+        replicas = self._replicas
 
         async def wait() -> None:
             try:
@@ -85,10 +87,10 @@ class ReplicaWriter:
         task.add_done_callback(self._waiting.discard)
 
     def read_all(self, tp: TopicPartition) -> Iterator[bytes]:
-        return self._broker.replicas.read_committed_batches(tp)
+        return self._replicas.read_committed_batches(tp)
 
     def max_batch_bytes(self, tp: TopicPartition) -> int:
-        partition = self._broker.replicas.partition(tp)
+        partition = self._replicas.partition(tp)
         return 1 << 20 if partition is None else partition.log.config.max_message_bytes
 
     async def stop(self) -> None:

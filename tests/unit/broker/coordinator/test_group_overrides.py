@@ -71,7 +71,7 @@ def test_they_are_there_before_anybody_can_ask(tmp_path: Path) -> None:
     @async_test
     async def start_again() -> None:
         async with Server({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}) as broker:
-            assert broker.coordinators._group_config.heartbeat_interval_of("team:svc") == 6500
+            assert broker.coordinators.group_config.heartbeat_interval_of("team:svc") == 6500
 
     start_again()
 

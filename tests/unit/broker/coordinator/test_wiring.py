@@ -40,7 +40,8 @@ async def test_who_reads_what_a_coordinator_writes_is_answered_when_that_has_fin
         builder = BatchBuilder()
         builder.append(0, b"k", b"v")
         answers = []
-        ReplicaWriter(broker, 1000).append(tp, NO_EPOCH, builder.build(), answers.append)
+        writer = ReplicaWriter(broker.replicas, broker.purgatories.completions, 1000)
+        writer.append(tp, NO_EPOCH, builder.build(), answers.append)
         assert answers == [ErrorCode.NONE]
         assert reader.completed
         assert not reader.answered
