@@ -41,10 +41,10 @@ MUTANTS = [
     *DISKS,
     Mutant(
         "fetch-session-without-topic-ids",
-        "client/consumer/fetch_session.py",
+        "net/fetch_session.py",
         "if tp not in wanted or wanted[tp].topic_id != known.topic_id",
         "if tp not in wanted",
-        "unit/client/test_fetch_session.py",
+        "unit/net/test_fetch_session.py",
     ),
     Mutant(
         "fetcher-reads-the-new-topic",

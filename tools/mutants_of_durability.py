@@ -135,7 +135,7 @@ DURABILITY = [
     Mutant(
         "stop-beside-the-sync-of-a-copy",
         "broker/replication/movers.py",
-        "        await self._broker.replicas.flusher.flush(copy)\n",
+        "        await self._replicas.flusher.flush(copy)\n",
         "        await asyncio.get_running_loop().run_in_executor(None, copy.flush)\n",
         "unit/broker/replication/test_movers.py",
     ),

@@ -18,10 +18,13 @@ from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.metrics import Metrics
 from tidelog.broker.network.server import SocketServer
 from tidelog.broker.purgatory.purgatories import Purgatories
+from tidelog.broker.replication.isr_changes import AlterIsr
 from tidelog.broker.replication.replica_manager import ReplicaManager
 from tidelog.common.clock import SYSTEM_CLOCK
+from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import seeded_rng
+from tidelog.common.types import TopicPartition
 from tidelog.log.manager.manager import LogManager
 
 NODE = 1
@@ -52,16 +55,36 @@ class MiniBroker:
         self.metrics = Metrics()
         self.log_manager = LogManager([path], fs=fs, clock=clock, rng=self.rng)
         self.coordinators = None
+        #: Takes the leaders' wishes for their in-sync replicas, if a test sets it.
+        self.controller: AlterIsr | None = None
         self.host, self.port = "127.0.0.1", 0
 
     async def start(self) -> None:
         self.log_manager.open()
         self.log_manager.load(self.configs.log_config)
         self.purgatories = Purgatories(self.clock, asyncio.get_running_loop())
-        self.replicas = ReplicaManager(self)  # type: ignore[arg-type]  # the parts of a Broker that it uses
+        self.replicas = ReplicaManager(
+            node_id=NODE,
+            config=self.config,
+            topic_configs=self.configs,
+            logs=self.log_manager,
+            metadata=self.metadata,
+            purgatories=self.purgatories,
+            alter_isr=self._alter_isr,
+            clock=self.clock,
+            rng=self.rng,
+            spawn=lambda name, coroutine: asyncio.get_running_loop().create_task(coroutine, name=name),
+        )
         self.network = SocketServer(self)  # type: ignore[arg-type]  # as above
         ((_, self.host, self.port),) = await self.network.start()
         self.metadata.set_brokers([BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})], NODE)
+
+    async def _alter_isr(
+        self, tp: TopicPartition, *, leader_epoch: int, isr: tuple[int, ...], partition_epoch: int
+    ) -> PartitionState:
+        if self.controller is None:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "There is none: replicas in sync are set by hand.")
+        return await self.controller(tp, leader_epoch=leader_epoch, isr=isr, partition_epoch=partition_epoch)
 
     async def stop(self) -> None:
         await self.network.stop()

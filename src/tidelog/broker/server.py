@@ -138,7 +138,6 @@ class Broker:
         self.log_manager.on_dir_failure(lambda directory, partitions: self._on_dir_failure())
         if reserve_producer_ids is not None:
             await reserve_producer_ids()
-        self.replicas = ReplicaManager(self)
         self.changes = Changes(self.fatal)
         self.producer_ids = ProducerIds(self.changes, self.store, self.node_id)
         self._advertise(self.config.advertised)
@@ -152,6 +151,18 @@ class Broker:
             propagation=LocalPropagation(lambda: self.replicas),
             clock=self.clock,
             rng=self.rng,
+        )
+        self.replicas = ReplicaManager(
+            node_id=self.node_id,
+            config=self.config,
+            topic_configs=self.configs,
+            logs=self.log_manager,
+            metadata=self.metadata,
+            purgatories=self.purgatories,
+            alter_isr=self.controller.alter_isr,
+            clock=self.clock,
+            rng=self.rng,
+            spawn=self.spawn,
         )
         office = asyncio.get_running_loop().create_task(self.controller.take_office())
         await asyncio.sleep(0)  # until the store's thread writes and syncs: there is something to do meanwhile
@@ -419,7 +430,9 @@ class Broker:
 
         self.background = Background(self)
         self.background.start()
-        self.movers = ReplicaMovers(self)
+        self.movers = ReplicaMovers(
+            logs=self.log_manager, replicas=self.replicas, config=self.config, timer=self.purgatories.timer
+        )
         self.movers.resume()
         listener = self.config[keys.TIDELOG_HTTP_LISTENER]
         if listener is not None:

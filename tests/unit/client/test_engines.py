@@ -12,7 +12,6 @@ import pytest
 from support.fake_cluster import TOPIC, FakeCluster
 from tidelog.client.cluster_client import ClusterClient, CoordinatorType
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
-from tidelog.client.consumer.fetch_session import FetchSession
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.offsets import beginning_offsets, end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
@@ -20,6 +19,7 @@ from tidelog.client.transactions import init_producer_id
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition as TP
+from tidelog.net.fetch_session import FetchSession
 from tidelog.protocol.api import ApiKey
 from tidelog.records.format.builder import BatchBuilder
 

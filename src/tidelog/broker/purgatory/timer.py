@@ -7,7 +7,9 @@ both are constant; Kafka drives its wheel by a thread of its own that waits for 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from tidelog.broker.purgatory.timing_wheel import TimerEntry, TimingWheel
 from tidelog.common.clock import Clock
@@ -30,6 +32,15 @@ class LoopTimer:
         self._arm()
         return entry
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait by the clock of this timer, where `asyncio.sleep` would wait by the loop's."""
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = self.call_later(seconds, partial(_end, over))
+        try:
+            await over
+        finally:
+            entry.cancel()
+
     def stop(self) -> None:
         if self._armed is not None:
             self._armed.cancel()
@@ -51,3 +62,8 @@ class LoopTimer:
         self._armed = None
         self._wheel.advance(self._now_ms())
         self._arm()
+
+
+def _end(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)

@@ -34,7 +34,7 @@ class AlterIsr(Protocol):
 
 
 class IsrChanges:
-    def __init__(self, alter: Callable[[], AlterIsr], on_changed: Callable[[Partition], None]) -> None:
+    def __init__(self, alter: AlterIsr, on_changed: Callable[[Partition], None]) -> None:
         self._alter = alter
         self._on_changed = on_changed
         self._tasks: set[asyncio.Task[None]] = set()
@@ -70,7 +70,7 @@ class IsrChanges:
 
     async def _change(self, partition: Partition, isr: tuple[int, ...]) -> None:
         try:
-            state = await self._alter()(
+            state = await self._alter(
                 partition.tp,
                 leader_epoch=partition.leader_epoch,
                 isr=isr,

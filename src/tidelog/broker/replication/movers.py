@@ -23,15 +23,20 @@ from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.directory.log_dir import disk_error
 
 if TYPE_CHECKING:
+    from tidelog.broker.config.broker_config import BrokerConfig
+    from tidelog.broker.purgatory.timer import LoopTimer
     from tidelog.broker.replication.partition import Partition
-    from tidelog.broker.server import Broker
+    from tidelog.broker.replication.replica_manager import ReplicaManager
     from tidelog.log.directory.log_dir import LogDir
+    from tidelog.log.manager.manager import LogManager
     from tidelog.log.partition.partition_log import PartitionLog
     from tidelog.log.segment.file_slice import FileSlice
 
 logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 4 << 20
+#: The timer counts in milliseconds: what is shorter is no pause, but a breath of the event loop.
+SHORTEST_PAUSE = 0.001
 
 
 class _Move(NamedTuple):
@@ -46,15 +51,18 @@ class _Move(NamedTuple):
 
 
 class ReplicaMovers:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, *, logs: LogManager, replicas: ReplicaManager, config: BrokerConfig, timer: LoopTimer) -> None:
+        self._logs = logs
+        self._replicas = replicas
+        self._config = config
+        self._timer = timer
         self._tasks: dict[TopicPartition, asyncio.Task[None]] = {}
 
     def resume(self) -> None:
         """Go on with the moves that the last stop cut off."""
-        manager = self._broker.log_manager
+        manager = self._logs
         for tp, copy in list(manager.future.items()):
-            partition = self._broker.replicas.partition(tp)
+            partition = self._replicas.partition(tp)
             if partition is None:
                 continue
             if copy.topic_id != partition.topic_id:
@@ -80,7 +88,7 @@ class ReplicaMovers:
 
     def move(self, partition: Partition, target: LogDir) -> None:
         """Begin to move; to where it is already, ends a move that is under way. Raises KafkaError."""
-        manager, tp = self._broker.log_manager, partition.tp
+        manager, tp = self._logs, partition.tp
         future = manager.get(tp, future=True)
         if future is not None:
             if manager.dir_of(future) is target:
@@ -106,7 +114,7 @@ class ReplicaMovers:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _begin(self, move: _Move) -> None:
-        self._broker.log_manager.cleaner.pause(move.tp)
+        self._logs.cleaner.pause(move.tp)
         self._tasks[move.tp] = asyncio.get_running_loop().create_task(self._run(move), name=f"move {move.tp}")
 
     def _cancel(self, tp: TopicPartition) -> None:
@@ -118,16 +126,20 @@ class ReplicaMovers:
         """A move that fails leaves the present log as it was; the disk that is to blame goes offline by itself."""
         try:
             while (copied := await self._copy_some(move)) is not None:
-                rate = self._broker.config[keys.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND]
-                await asyncio.sleep(copied / max(rate, 1))
+                await self._throttle(copied)
             logger.info("%s moved to %s", move.tp, self._finish(move))
         except (KafkaError, OSError) as error:
             logger.error("%s could not be moved: %s", move.tp, error)
             self._blame(move, error)
         finally:
-            self._broker.log_manager.cleaner.resume(move.tp)
+            self._logs.cleaner.resume(move.tp)
             if self._tasks.get(move.tp) is asyncio.current_task():
                 del self._tasks[move.tp]
+
+    async def _throttle(self, copied: int) -> None:
+        """Hold `replica.alter.log.dirs.io.max.bytes.per.second`, by pauses between chunks; at least take a breath."""
+        pause = copied / max(self._config[keys.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND], 1)
+        await (self._timer.sleep(pause) if pause >= SHORTEST_PAUSE else asyncio.sleep(0))
 
     async def _copy_some(self, move: _Move) -> int | None:
         """Copy a chunk; its bytes, or None when the copy is complete (then nothing has run since it was looked at)."""
@@ -142,7 +154,7 @@ class ReplicaMovers:
         self._check(move)
         info = copy.append_as_follower(data)
         if info.flush_required:
-            await self._broker.replicas.flusher.durable(copy, info.last_offset + 1)
+            await self._replicas.flusher.durable(copy, info.last_offset + 1)
         return len(data)
 
     async def _sync(self, move: _Move) -> int | None:
@@ -151,28 +163,28 @@ class ReplicaMovers:
         synced = copy.recovery_point >= max(current.recovery_point, move.end)
         if synced and copy.log_end_offset >= current.log_end_offset:
             return None
-        await self._broker.replicas.flusher.flush(copy)
+        await self._replicas.flusher.flush(copy)
         return 0
 
     def _finish(self, move: _Move) -> str:
-        broker, current, copy = self._broker, move.current, move.copy
+        current, copy = move.current, move.copy
         for epoch, offset in current.leader_epochs.entries:
             if epoch > copy.leader_epochs.latest_epoch:  # it began, and has written nothing yet
                 copy.assign_epoch(epoch, offset)
         copy.advance_high_watermark(current.high_watermark)
         if current.log_start_offset > copy.log_start_offset:
             copy.advance_log_start(current.log_start_offset)
-        log = broker.log_manager.replace_current_with_future(move.tp)
-        broker.replicas.replace_log(move.tp, log)
+        log = self._logs.replace_current_with_future(move.tp)
+        self._replicas.replace_log(move.tp, log)
         return str(log.dir.parent)
 
     def _check(self, move: _Move) -> None:
-        manager = self._broker.log_manager
+        manager = self._logs
         if manager.get(move.tp) is not move.current or manager.get(move.tp, future=True) is not move.copy:
             raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, "it is no longer here")
 
     def _blame(self, move: _Move, error: KafkaError | OSError) -> None:
-        manager = self._broker.log_manager
+        manager = self._logs
         cause = disk_error(error)
         if cause is not None and manager.get(move.tp, future=True) is move.copy:
             manager.fail_dir(manager.dir_of(move.copy), cause)

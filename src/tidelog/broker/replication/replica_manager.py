@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
 from tidelog.broker.detached import outcome_of
@@ -22,7 +22,7 @@ from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
 from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.purgatory.timing_wheel import TimerEntry
 from tidelog.broker.replication.flusher import Flusher
-from tidelog.broker.replication.isr_changes import IsrChanges
+from tidelog.broker.replication.isr_changes import AlterIsr, IsrChanges
 from tidelog.broker.replication.waiting import DelayedProduce
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
@@ -31,12 +31,20 @@ from tidelog.log.config import LogConfig
 from tidelog.log.directory.log_dir import LogDir
 
 if TYPE_CHECKING:
+    from tidelog.broker.config.broker_config import BrokerConfig
+    from tidelog.broker.metadata.cache import MetadataCache
+    from tidelog.broker.metadata.topic_configs import TopicConfigs
+    from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.partition import Partition
-    from tidelog.broker.server import Broker
+    from tidelog.common.clock import Clock
+    from tidelog.common.rng import Rng
+    from tidelog.log.manager.manager import LogManager
     from tidelog.log.partition.partition_log import PartitionLog
 
 logger = logging.getLogger("tidelog.replication")
 
+#: Runs a task that must not die: its failure is the broker's.
+Spawn = Callable[[str, Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 LeadershipCallback = Callable[[TopicPartition, "int | None"], None]
 READ_CHUNK = 1 << 20
 #: How many expected partitions are made between two breaths of the event loop.
@@ -44,13 +52,29 @@ MAKE_CHUNK = 8
 
 
 class ReplicaManager:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._clock = broker.clock
-        self.node_id = broker.node_id
-        self.fetch_sessions = FetchSessionCache(
-            broker.rng, broker.config[keys.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS]
-        )
+    def __init__(
+        self,
+        *,
+        node_id: int,
+        config: BrokerConfig,
+        topic_configs: TopicConfigs,
+        logs: LogManager,
+        metadata: MetadataCache,
+        purgatories: Purgatories,
+        alter_isr: AlterIsr,
+        clock: Clock,
+        rng: Rng,
+        spawn: Spawn,
+    ) -> None:
+        self.node_id = node_id
+        self._config = config
+        self._topic_configs = topic_configs
+        self._logs = logs
+        self._metadata = metadata
+        self._purgatories = purgatories
+        self._clock = clock
+        self._spawn = spawn
+        self.fetch_sessions = FetchSessionCache(rng, config[keys.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
         self._partitions: dict[TopicPartition, Partition] = {}
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
@@ -60,13 +84,13 @@ class ReplicaManager:
         self._making: asyncio.Task[None] | None = None
         self._leadership: list[LeadershipCallback] = []
         self._changes: list[Callable[[], None]] = []
-        self._isr_changes = IsrChanges(lambda: broker.controller.alter_isr, self._on_isr_changed)
+        self._isr_changes = IsrChanges(alter_isr, self._on_isr_changed)
         self._next_look: TimerEntry | None = None
-        self.flusher = Flusher(broker.log_manager)
+        self.flusher = Flusher(logs)
         #: Appends that are in the log and count when they are synced.
         self._syncing: set[asyncio.Task[None]] = set()
-        broker.log_manager.on_dir_failure(self._on_dir_failure)
-        broker.config.on_change(self._on_config)
+        logs.on_dir_failure(self._on_dir_failure)
+        config.on_change(self._on_config)
 
     # -- looking up --------------------------------------------------------------------------------------------------
 
@@ -94,7 +118,7 @@ class ReplicaManager:
             return ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else partition
         if tp in self._offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        known = self._broker.metadata.partition(tp) is not None
+        known = self._metadata.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def leader_or_error(self, tp: TopicPartition, current_leader_epoch: int = NO_EPOCH) -> Partition | ErrorCode:
@@ -123,7 +147,7 @@ class ReplicaManager:
         """Take on the roles in new partitions, but make those later: when asked for them, or as time allows."""
         self._expected.update((state.tp, state) for state in states)
         if self._making is None or self._making.done():
-            self._making = self._broker.spawn("make-partitions", self._make_expected())
+            self._making = self._spawn("make-partitions", self._make_expected())
 
     async def _make_expected(self) -> None:
         while self._expected:
@@ -163,12 +187,12 @@ class ReplicaManager:
 
     def _log_of(self, state: PartitionState) -> PartitionLog:
         """The partition's log, made if it is new. Raises KafkaError."""
-        manager, tp = self._broker.log_manager, state.tp
+        manager, tp = self._logs, state.tp
         log = manager.get(tp)
         if log is None:
             if manager.offline_dirs and not state.is_new:
                 raise StorageError(f"{tp} is in none of the log directories that serve; it may lie in an offline one")
-            return manager.create(tp, self._broker.configs.log_config(tp.topic), state.topic_id)
+            return manager.create(tp, self._topic_configs.log_config(tp.topic), state.topic_id)
         if log.topic_id is None:  # made before topic ids
             log.assign_topic_id(state.topic_id)
         elif log.topic_id != state.topic_id:
@@ -182,13 +206,13 @@ class ReplicaManager:
             log.verifications = partition.log.verifications
         partition.log = log
         self._set_verification(partition)
-        config = self._broker.configs.log_config(partition.tp.topic)
+        config = self._topic_configs.log_config(partition.tp.topic)
         if log.config is not config:
             partition.update_config(config)
 
     def _set_verification(self, partition: Partition) -> None:
         """Whether a client's transactional writes are verified; the coordinators verify those to their own topics."""
-        wanted = self._broker.config[keys.TRANSACTION_PARTITION_VERIFICATION_ENABLE]
+        wanted = self._config[keys.TRANSACTION_PARTITION_VERIFICATION_ENABLE]
         partition.log.verify_transactions = wanted and partition.tp.topic not in INTERNAL_TOPICS
 
     def _on_config(self, names: frozenset[str]) -> None:
@@ -203,7 +227,7 @@ class ReplicaManager:
         hosted = [tp for tp in wanted if self._forget(tp) is not None]
         if delete:
             try:
-                self._broker.log_manager.delete_many(wanted)
+                self._logs.delete_many(wanted)
             except KafkaError as error:
                 failures = dict.fromkeys(wanted, error.code)
         for tp in hosted:
@@ -242,7 +266,7 @@ class ReplicaManager:
     def _on_disk_failure(self, partition: Partition, error: StorageError) -> None:
         """An append failed: its log directory goes offline, and the log manager calls `_on_dir_failure`."""
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else OSError(str(error))
-        manager = self._broker.log_manager
+        manager = self._logs
         manager.fail_dir(manager.dir_of(partition.log), cause)
 
     def _on_dir_failure(self, directory: LogDir, tps: Iterable[TopicPartition]) -> None:
@@ -303,7 +327,7 @@ class ReplicaManager:
         self._wake(partition.tp)
 
     def _wake(self, tp: TopicPartition) -> None:
-        waiting = self._broker.purgatories
+        waiting = self._purgatories
         if waiting.fetch:
             waiting.fetch.check(tp)
         if waiting.produce:
@@ -317,15 +341,15 @@ class ReplicaManager:
         self._isr_changes.on_fetch(partition, node)
         if moved:
             self.on_moved(partition)
-        elif self._broker.purgatories.delete_records:
-            self._broker.purgatories.delete_records.check(partition.tp)
+        elif self._purgatories.delete_records:
+            self._purgatories.delete_records.check(partition.tp)
         return moved
 
     def _look_for_laggards(self) -> None:
         """Every half of replica.lag.time.max.ms, from the first partition with followers on."""
-        lag = self._broker.config[keys.REPLICA_LAG_TIME_MAX_MS] / 1000
+        lag = self._config[keys.REPLICA_LAG_TIME_MAX_MS] / 1000
         self._isr_changes.shrink(self._partitions.values(), self._clock.monotonic(), lag)
-        self._next_look = self._broker.purgatories.timer.call_later(lag / 2, self._look_for_laggards)
+        self._next_look = self._purgatories.timer.call_later(lag / 2, self._look_for_laggards)
 
     def _on_isr_changed(self, partition: Partition) -> None:
         self._changed()
@@ -384,7 +408,7 @@ class ReplicaManager:
     ) -> dict[TopicPartition, ErrorCode]:
         """Wait for acks=all of several partitions; what came of each."""
         operation = DelayedProduce(required)
-        if not self._broker.purgatories.produce.try_or_watch(operation, required, timeout_ms):
+        if not self._purgatories.produce.try_or_watch(operation, required, timeout_ms):
             await operation.done
         return operation.results
 

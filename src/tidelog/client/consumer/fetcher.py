@@ -25,11 +25,11 @@ from typing import Any
 
 from tidelog.client import config as keys
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.consumer.fetch_session import FetchPosition, FetchSession
 from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
+from tidelog.net.fetch_session import FetchPosition, FetchSession
 from tidelog.protocol.messages import FetchRequest
 from tidelog.records.kernel._batches import BatchRun
 

@@ -116,7 +116,7 @@ class Controller:
         self.wishes = []
         self.refuses = False
 
-    async def alter_isr(self, tp, *, leader_epoch, isr, partition_epoch):
+    async def __call__(self, tp, *, leader_epoch, isr, partition_epoch):
         self.wishes.append(isr)
         if self.refuses:
             raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tidelog.client.consumer.fetch_session import FetchPlan, FetchPosition, FetchSession
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import MAX_INT32
 from tidelog.common.types import TopicPartition as TP
 from tidelog.common.uuids import ZERO_UUID
+from tidelog.net.fetch_session import FetchPlan, FetchPosition, FetchSession
 
 A, B = TP("t", 0), TP("t", 1)
 

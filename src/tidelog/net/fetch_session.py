@@ -1,4 +1,4 @@
-"""One broker's fetch session (KIP-227), as the client keeps it (pure).
+"""One broker's fetch session (KIP-227), as the side keeps it that asks (pure): a consumer, or a follower's fetcher.
 
 A full fetch names every partition and opens a session; each later fetch of the session names only what changed, and
 its answer only what has news. The epoch counts the fetches of a session; when the broker has forgotten the session,
