@@ -15,7 +15,7 @@ from tidelog.broker.coordinator.runtime import Runtime
 from tidelog.broker.coordinator.service import Service
 from tidelog.broker.coordinator.shard import MachineFactory
 from tidelog.broker.coordinator.sweep import sweep
-from tidelog.broker.coordinator.timers import Handle, Scheduler, Timers
+from tidelog.broker.coordinator.timers import Recurring, Timers
 from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
 from tidelog.broker.coordinator.transaction.machine import TransactionMachine
 from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerWriter
@@ -24,6 +24,7 @@ from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
 from tidelog.broker.detached import unheard
 from tidelog.common.clock import Clock
 from tidelog.common.rng import Rng
+from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Coordinators:
         self._clock = clock
         self._rng = rng
         self._scheduler = scheduler
-        self._periodic: dict[str, Handle] = {}
+        self._recurring = Recurring(scheduler)
         self._sweeps: set[asyncio.Task[None]] = set()
         self._view = CacheView(metadata)
         self._writer = ReplicaWriter(replicas, completions, config[keys.OFFSETS_COMMIT_TIMEOUT_MS])
@@ -74,10 +75,11 @@ class Coordinators:
             self._transaction_config,
             next_producer_id,
             self._peers.add_partition,
+            scheduler,
         )
         self.markers = MarkerWriter(self._writer, self.group.runtime, clock)
         self._sender = MarkerSender(
-            self.markers, metadata, node_id, self.transaction.complete, self._peers.write_markers
+            self.markers, metadata, node_id, self.transaction.complete, self._peers.write_markers, scheduler
         )
 
     def _runtime(self, topic: str, factory: MachineFactory, codec: RecordCodec) -> Runtime:
@@ -110,13 +112,12 @@ class Coordinators:
             if partition.is_leader:
                 self._on_leadership(partition.tp, partition.leader_epoch)
         self._metadata.on_change(self._on_topics)
-        self._every("offsets", self._config[keys.OFFSETS_RETENTION_CHECK_INTERVAL_MS], self._expire_offsets)
-        self._every("abort", self._transaction_config.abort_interval_ms, self._abort_timed_out)
-        self._every("expire", self._transaction_config.expire_interval_ms, self._expire_ids)
+        self._recurring.every(self._config[keys.OFFSETS_RETENTION_CHECK_INTERVAL_MS], self._expire_offsets)
+        self._recurring.every(self._transaction_config.abort_interval_ms, self._abort_timed_out)
+        self._recurring.every(self._transaction_config.expire_interval_ms, self._expire_ids)
 
     async def stop(self) -> None:
-        for handle in self._periodic.values():
-            handle.cancel()
+        self._recurring.stop()
         for task in list(self._sweeps):
             task.cancel()
         await asyncio.gather(*self._sweeps, return_exceptions=True)
@@ -125,13 +126,6 @@ class Coordinators:
         await self._sender.stop()
         await self._writer.stop()
         await self._peers.stop()
-
-    def _every(self, name: str, interval_ms: int, action: Callable[[], None]) -> None:
-        def tick() -> None:
-            action()
-            self._periodic[name] = self._scheduler.call_later(interval_ms / 1000, tick)
-
-        self._periodic[name] = self._scheduler.call_later(interval_ms / 1000, tick)
 
     # -- what happens around us ------------------------------------------------------------------------------------
 
@@ -156,6 +150,7 @@ class Coordinators:
             self._run(
                 sweep(
                     self.group.runtime,
+                    self._scheduler,
                     lambda machine: machine.state.offsets.group_ids,
                     lambda machine, groups: machine.forget_topics(gone, groups, now),
                 )
@@ -167,6 +162,7 @@ class Coordinators:
         self._run(
             sweep(
                 self.group.runtime,
+                self._scheduler,
                 lambda machine: list(machine.state.groups),
                 lambda machine, groups: machine.expire_offsets(groups),
             )
@@ -176,6 +172,7 @@ class Coordinators:
         self._run(
             sweep(
                 self.transaction.runtime,
+                self._scheduler,
                 lambda machine: list(machine.transactions),
                 lambda machine, ids: machine.expire_ids(ids),
             )

@@ -17,10 +17,10 @@ from typing import Any
 from tidelog.broker.coordinator.records import RecordCodec
 from tidelog.broker.coordinator.result import Result
 from tidelog.broker.coordinator.shard import MachineFactory, PartitionWriter, Shard, ShardState
-from tidelog.broker.coordinator.timers import Scheduler
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_id
+from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import TopicPartition
 
 logger = logging.getLogger(__name__)

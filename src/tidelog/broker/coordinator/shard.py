@@ -23,10 +23,11 @@ from typing import Any, NoReturn, Protocol
 
 from tidelog.broker.coordinator.records import CoordinatorRecord, RecordCodec
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
-from tidelog.broker.coordinator.timers import Action, LoopTimers, Scheduler, Timers
+from tidelog.broker.coordinator.timers import Action, ShardTimers, Timers
 from tidelog.common.clock import Clock
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
+from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import TopicPartition
 from tidelog.records.format.batch import iter_batches
 from tidelog.records.format.builder import BatchBuilder
@@ -132,7 +133,7 @@ class Shard:
         self.tp = tp
         self.epoch = epoch
         self.state = ShardState.LOADING
-        self.timers = LoopTimers(scheduler, clock, self._run_timer)
+        self.timers = ShardTimers(scheduler, clock, self._run_timer)
         self.machine = factory(tp.partition, epoch, self.timers)
         self.codec = codec
         self._writer = writer

@@ -6,28 +6,32 @@ has come since then waits for the next sweep.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from tidelog.broker.coordinator.result import Result
 from tidelog.broker.coordinator.runtime import Runtime
 from tidelog.broker.coordinator.shard import ShardState
+from tidelog.broker.coordinator.timers import pause
+from tidelog.common.scheduler import Scheduler
 
 #: How many groups or ids one slice looks at.
 SLICE = 200
 
 
 async def sweep(
-    runtime: Runtime, names: Callable[[Any], list[str]], step: Callable[[Any, list[str]], Result | None]
+    runtime: Runtime,
+    scheduler: Scheduler,
+    names: Callable[[Any], list[str]],
+    step: Callable[[Any, list[str]], Result | None],
 ) -> None:
     """Have every active shard take `step(machine, some of its names)`, as writes, until all names had their turn."""
     for shard in list(runtime.active_shards()):
-        await asyncio.sleep(0)
+        await pause(scheduler)
         known = names(shard.machine)
         for start in range(0, len(known), SLICE):
             if shard.state is not ShardState.ACTIVE:
                 break
             part = known[start : start + SLICE]
             shard.write(lambda machine, part=part: step(machine, part), lambda response, error: None)  # type: ignore[misc]  # bound default
-            await asyncio.sleep(0)
+            await pause(scheduler)

@@ -1,31 +1,27 @@
-"""Named time-outs of one shard.
+"""Time in the coordinators: named time-outs of one shard, what recurs, and waiting inside a coroutine.
+
+All of it goes through a `Scheduler`, never through the running loop: under a simulation, or a test that moves its clock
+by hand, a session that lasts 45 seconds times out without anybody waiting for it.
 
 A machine asks for `set(key, delay, action)`; setting a key again replaces it. The action runs as a write of the shard:
 what it returns is appended and replayed like the result of a request. Heartbeats push their member's time-out forward
-all the time, so a later deadline only updates a number: the loop's timer, when it fires early, is armed again.
+all the time, so a later deadline only updates a number: the scheduler's timer, when it fires early, is armed again.
+Ten thousand members that send a heartbeat every 3 seconds and time out after 45 thus cost one timer each per 45
+seconds, not one per heartbeat.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Protocol
 
 from tidelog.broker.coordinator.result import Result
 from tidelog.common.clock import Clock
+from tidelog.common.scheduler import Handle, Scheduler
 
 Action = Callable[[], Result | None]
-
-
-class Handle(Protocol):
-    def cancel(self) -> None: ...
-
-
-class Scheduler(Protocol):
-    """The two calls of an event loop that the coordinators need; asyncio's loop is one."""
-
-    def call_soon(self, callback: Callable[[], object], /) -> Handle: ...
-    def call_later(self, delay: float, callback: Callable[[], object], /) -> Handle: ...
 
 
 class Timers(Protocol):
@@ -45,8 +41,8 @@ class _Timer:
     handle: Handle | None = None
 
 
-class LoopTimers:
-    """`Timers` over an event loop; `run` executes an action as a write of the shard."""
+class ShardTimers:
+    """`Timers` over a scheduler; `run` executes an action as a write of the shard."""
 
     def __init__(self, scheduler: Scheduler, clock: Clock, run: Callable[[Action], None]) -> None:
         self._scheduler = scheduler
@@ -98,3 +94,46 @@ class LoopTimers:
             return
         del self._timers[key]
         self._run(timer.action)
+
+
+class Recurring:
+    """Actions that come back until `stop`: each so long after it was done last, so a slow one never piles up."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._next: dict[Callable[[], None], Handle] = {}
+
+    def every(self, interval_ms: int, action: Callable[[], None]) -> None:
+        """For the first time when one interval has passed: right after a start there is nothing to find."""
+
+        def tick() -> None:
+            action()
+            self._next[action] = self._scheduler.call_later(interval_ms / 1000, tick)
+
+        self._next[action] = self._scheduler.call_later(interval_ms / 1000, tick)
+
+    def stop(self) -> None:
+        for handle in self._next.values():
+            handle.cancel()
+
+
+async def pause(scheduler: Scheduler, seconds: float = 0.0) -> None:
+    """Wait in the scheduler's time; for no time at all, let others have their turn.
+
+    It is woken by a plain future, which whoever awaits it may give up: a cancelled wait leaves no timer behind.
+    """
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    if seconds:
+        handle = scheduler.call_later(seconds, lambda: wake(waiter))
+    else:
+        handle = scheduler.call_soon(lambda: wake(waiter))
+    try:
+        await waiter
+    finally:
+        handle.cancel()
+
+
+def wake(waiter: asyncio.Future[None]) -> None:
+    """Let go on who waits, unless it has given up (its client hung up) or was woken already."""
+    if not waiter.done():
+        waiter.set_result(None)

@@ -32,6 +32,7 @@ def test_all_names_have_their_turn_in_slices() -> None:
         task = asyncio.ensure_future(
             sweep(
                 harness.runtime,
+                asyncio.get_running_loop(),
                 lambda machine: list(machine.state.groups),
                 lambda machine, groups: slices.append(len(groups)),
             )
@@ -51,13 +52,16 @@ def test_offsets_of_a_new_topic_with_the_name_of_a_deleted_one_stay() -> None:
     harness.clock.advance(1)
     harness.write("new", lambda machine: machine.commit(commit("new", "a"), 9))
     harness.write("g0", lambda machine: machine.commit(commit("g0", "b"), 9))
-    asyncio.run(
-        sweep(
+
+    async def main() -> None:
+        await sweep(
             harness.runtime,
+            asyncio.get_running_loop(),
             lambda machine: machine.state.offsets.group_ids,
             lambda machine, groups: machine.forget_topics(["a"], groups, deleted_ms),
         )
-    )
+
+    asyncio.run(main())
     harness.scheduler.run()
     offsets = harness.machine().state.offsets
     assert offsets.get("g0", ("a", 0)) is None

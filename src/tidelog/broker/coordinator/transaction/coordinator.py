@@ -12,9 +12,11 @@ from tidelog.broker.coordinator.result import Result
 from tidelog.broker.coordinator.runtime import Runtime
 from tidelog.broker.coordinator.service import Service
 from tidelog.broker.coordinator.shard import Shard
+from tidelog.broker.coordinator.timers import wake
 from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity, TransactionMachine
 from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -47,8 +49,10 @@ class TransactionCoordinator(Service):
         config: TransactionConfig,
         next_producer_id: Callable[[], Awaitable[int]],
         remote_add: RemoteAdd,
+        scheduler: Scheduler,
     ) -> None:
         super().__init__(runtime)
+        self._scheduler = scheduler
         self.config = config
         self._next_producer_id = next_producer_id
         self._remote_add = remote_add
@@ -175,15 +179,14 @@ class TransactionCoordinator(Service):
         except KafkaError as error:
             logger.info("%s: completed elsewhere: %s", job.transactional_id, error.code.name)
         for waiter in self._completions.pop(job.transactional_id, ()):
-            _wake(waiter)
+            wake(waiter)
 
     async def _markers_written(self, transactional_id: str) -> None:
         """Wait for `complete`, but not long. Produce runs without a task, which `asyncio.wait_for` would ask for."""
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiters = self._completions.setdefault(transactional_id, set())
         waiters.add(waiter)
-        timer = loop.call_later(_WAIT_FOR_MARKERS_SECONDS, _wake, waiter)
+        timer = self._scheduler.call_later(_WAIT_FOR_MARKERS_SECONDS, lambda: wake(waiter))
         try:
             await waiter
         finally:
@@ -207,8 +210,3 @@ class TransactionCoordinator(Service):
                     await self.write_to(shard, abort)
                 except KafkaError as error:
                     logger.info("%s: not aborted: %s", transaction.transactional_id, error.code.name)
-
-
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)

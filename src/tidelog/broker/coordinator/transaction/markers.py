@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from tidelog.broker.coordinator.shard import PartitionWriter
+from tidelog.broker.coordinator.timers import pause
 from tidelog.broker.coordinator.transaction.machine import MarkerJob
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import GROUP_METADATA_TOPIC, NO_EPOCH, TopicPartition
 from tidelog.records.format.control import end_txn_marker
 
@@ -100,7 +102,9 @@ class MarkerSender:
         node_id: int,
         complete: Callable[[MarkerJob], Awaitable[None]],
         remote: Remote,
+        scheduler: Scheduler,
     ) -> None:
+        self._scheduler = scheduler
         self._writer = writer
         self._metadata = metadata
         self._node_id = node_id
@@ -128,7 +132,7 @@ class MarkerSender:
                 else:
                     logger.info("%s: marker on %s: %s", job.transactional_id, tp, code.name)
             if left:
-                await asyncio.sleep(RETRY_SECONDS)
+                await pause(self._scheduler, RETRY_SECONDS)
         await self._complete(job)
 
     async def _round(self, job: MarkerJob, partitions: set[TopicPartition]) -> dict[TopicPartition, ErrorCode]:

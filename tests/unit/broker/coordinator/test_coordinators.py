@@ -1,0 +1,122 @@
+"""Both coordinators on parts that are handed in by name, in a time that is moved by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from support.coordinator import ManualScheduler
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.coordinator.coordinators import Coordinators
+from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.images import PartitionState, TopicImage
+from tidelog.broker.purgatory.completions import Completions
+from tidelog.common.errors import ErrorCode
+from tidelog.common.rng import seeded_rng
+from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+from tidelog.protocol.messages import OffsetCommitRequest
+from tidelog.testing.clock import ManualClock
+
+DAY_MS = 86_400_000
+
+
+class EmptyReplicas:
+    """Leads what it is told to, and has nothing in its logs; what is written to them is lost."""
+
+    def __init__(self) -> None:
+        self.elect = lambda tp, epoch: None
+
+    def on_leadership(self, callback) -> None:
+        self.elect = callback
+
+    def partitions(self) -> list:
+        return []
+
+    def partition(self, tp: TopicPartition) -> None:
+        return None
+
+    def read_committed_batches(self, tp: TopicPartition) -> Iterator[bytes]:
+        return iter(())
+
+    def leader_or_error(self, tp: TopicPartition) -> ErrorCode:
+        return ErrorCode.NONE
+
+
+class Parts:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.scheduler = ManualScheduler(self.clock)
+        self.replicas = EmptyReplicas()
+        metadata = MetadataCache()
+        topics = [GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC]
+        metadata.apply(
+            [
+                TopicImage(name, bytes(16), [PartitionState(name, 0, bytes(16), 1, 0, (1,), (1,))], True)
+                for name in topics
+            ]
+        )
+        self.coordinators = Coordinators(
+            node_id=1,
+            config=BrokerConfig({"log.dirs": "unused", "listeners": "PLAINTEXT://127.0.0.1:0"}),
+            group_configs={},
+            metadata=metadata,
+            replicas=self.replicas,
+            completions=Completions(self.scheduler),
+            next_producer_id=None,
+            clock=self.clock,
+            rng=seeded_rng(1),
+            scheduler=self.scheduler,
+        )
+        self.coordinators.start()
+        for topic in topics:
+            self.replicas.elect(TopicPartition(topic, 0), 0)
+
+    async def advance(self, ms: int) -> None:
+        """Let time pass, and whatever it starts on the loop come to its end."""
+        self.scheduler.advance(ms)
+        for _ in range(10):
+            await asyncio.sleep(0)
+            self.scheduler.run()
+
+
+def test_offsets_expire_when_the_clock_is_moved() -> None:
+    async def main() -> None:
+        parts = Parts()
+        machine = parts.coordinators.group.runtime.shard_for("g").machine
+        partition = OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
+        topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="t", partitions=[partition])
+        for record in machine.commit(OffsetCommitRequest(group_id="g", topics=[topic]), 9).records:
+            machine.replay(record)
+        await parts.advance(6 * DAY_MS)
+        assert machine.state.offsets.get("g", ("t", 0)) is not None
+        await parts.advance(DAY_MS + 600_000)  # offsets.retention.minutes, and the interval of the look-out
+        assert machine.state.offsets.get("g", ("t", 0)) is None
+        await parts.coordinators.stop()
+
+    asyncio.run(main())
+
+
+def test_the_wait_for_markers_ends_when_the_clock_is_moved() -> None:
+    async def main() -> None:
+        parts = Parts()
+        waiting = asyncio.ensure_future(parts.coordinators.transaction._markers_written("copier"))
+        await asyncio.sleep(0)
+        await parts.advance(50)
+        assert not waiting.done()
+        await parts.advance(51)
+        await waiting
+        await parts.coordinators.stop()
+
+    asyncio.run(main())
+
+
+def test_nothing_recurs_after_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        parts = Parts()
+        await parts.coordinators.stop()
+        monkeypatch.setattr(parts.coordinators, "_run", lambda coroutine: pytest.fail("a sweep after the stop"))
+        await parts.advance(8 * DAY_MS)
+
+    asyncio.run(main())
