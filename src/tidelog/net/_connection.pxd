@@ -20,9 +20,11 @@ cdef class ServerConnection:
     cdef readonly Py_ssize_t reads
     cdef readonly Py_ssize_t writes
     cdef public object session
+    cdef public Py_ssize_t max_frame
     cdef object __weakref__
 
     cdef FrameSink sink
+    cdef readonly FrameSink front
     cdef ReceiveBuffers buffers
     cdef Outgoing outgoing
     cdef object loop
@@ -31,7 +33,6 @@ cdef class ServerConnection:
     cdef bint corked
     cdef bint paused
     cdef bint armed
-    cdef Py_ssize_t max_frame
     cdef Py_ssize_t expect
     cdef Py_ssize_t turn_bytes
     cdef bytearray own

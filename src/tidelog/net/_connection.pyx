@@ -77,7 +77,7 @@ cdef class ServerConnection:
 
     def __init__(self, listener, FrameSink sink, ReceiveBuffers buffers, loop, Py_ssize_t max_frame):
         self.listener = listener
-        self.sink = sink
+        self.sink = self.front = sink
         self.buffers = buffers
         self.loop = loop
         self.max_frame = max_frame
@@ -108,12 +108,25 @@ cdef class ServerConnection:
         if self.outgoing is not None:
             self.outgoing.clear()
         self._drop_own()
+        if self.front is not self.sink:
+            self.front.on_lost(self)
         self.sink.on_lost(self)
         self.listener.on_lost(self)
         self.transport = None
 
     def eof_received(self):
         return None
+
+    def set_front(self, FrameSink front):
+        """Hand the frames from the next one on to `front`; None for the sink that all connections share.
+
+        A front stands before the sink as long as not everything may be served, and costs nothing once it is gone. It
+        keeps no frame's bytes (its `pending` is not looked at: the shared memory is the sink's to guard). What the sink
+        has noted of this connection is answered before the front says anything.
+        """
+        if self.sink.pending:
+            self.sink.flush()
+        self.front = self.sink if front is None else front
 
     def close(self, reason=None):
         """Close at once; with a reason, say in one line who and why."""
@@ -203,10 +216,11 @@ cdef class ServerConnection:
             while end - start >= 4 and not self.blocked():
                 size = <int>tl_be32(base + start)
                 if size < 0 or size > self.max_frame:
-                    raise ProtocolError(f"a frame of {size} bytes (socket.request.max.bytes is {self.max_frame})")
+                    raise ProtocolError(f"a frame of {size} bytes, {self.max_frame} are allowed (socket.request.max.bytes, "
+                                        "or sasl.server.max.receive.size before authentication)")
                 if end - start - 4 < size:
                     break
-                self.sink.frame(self, owner, base, start + 4, size)
+                self.front.frame(self, owner, base, start + 4, size)
                 start += 4 + size
                 if LARGE <= size <= LARGEST_LOAN:
                     self.expect = size + 4

@@ -12,10 +12,9 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint, cannot_listen
 from tidelog.broker.network._hot import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
+from tidelog.broker.network.gate import Gate
 from tidelog.broker.network.workers import Workers
-from tidelog.broker.requests._session import Session
 from tidelog.common.config import Key
-from tidelog.net._connection import ServerConnection
 from tidelog.net._receive import ReceiveBuffers
 from tidelog.net._senders import Senders
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
@@ -68,20 +67,13 @@ def worker_threads(config: BrokerConfig) -> int:
     return min(config[keys.BACKGROUND_THREADS], MAX_THREADS)
 
 
-def _give_session(endpoint: Endpoint, connection: ServerConnection) -> None:
-    """Who has just connected is anonymous: PLAINTEXT proves nothing, and the other protocols do not listen yet.
-
-    The session is there before the first byte is read, so that no request, in whatever form it is served, is without.
-    """
-    connection.session = Session(endpoint.name, endpoint.protocol, connection.client_host)
-
-
 class SocketServer:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._config: BrokerConfig = broker.config
         self.table = ConnectionTable(limits_from(self._config), broker.clock)
         self.dispatcher = Dispatcher(broker)
+        self.gate = Gate()
         self._listeners: list[Listener] = []
         self._buffers = ReceiveBuffers()
         self.workers = Workers(worker_threads(self._config), self._config[keys.QUEUED_MAX_REQUESTS], self._hold)
@@ -105,7 +97,7 @@ class SocketServer:
                 self._buffers,
                 self.senders,
                 lambda: self.workers.executor,
-                partial(_give_session, endpoint),
+                partial(self.gate.admit, endpoint),
             )
             self._listeners.append(listener)
             try:

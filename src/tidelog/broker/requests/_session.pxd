@@ -8,5 +8,6 @@ cdef class Session:
     cdef readonly str client_host
     cdef public str principal
     cdef public View view
+    cdef public object authentication
     cdef public str client_software_name
     cdef public str client_software_version

@@ -4,6 +4,10 @@ A session is made when the connection is accepted and hangs on it (`ServerConnec
 knows nothing of it. Authentication replaces what it says of the client (`principal`, `view`), ApiVersions tells the
 client's software; listener, protocol and address stay. Handlers find it as `RequestContext.session`.
 
+On a listener whose clients have to prove who they are, `authentication` is the gate's port to the handlers of
+SaslHandshake and SaslAuthenticate: they judge the proof, the gate opens (`network/gate.py`). Elsewhere it is None, and
+those requests are out of place.
+
 It is compiled because requests that are taken without a Python object of their own must know whose they are: to them
 `(<Session?>connection.session).view` is two loads and a comparison.
 """
