@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tidelog.broker.coordinator.coordinators import Coordinators
     from tidelog.broker.http import HttpServer
     from tidelog.broker.network.server import SocketServer
+    from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.movers import ReplicaMovers
     from tidelog.broker.replication.replica_manager import ReplicaManager
@@ -94,6 +95,7 @@ class Broker:
         self._own_store: LocalStore | None = None
         self._http: HttpServer | None = None
         self._coordinators: Coordinators | None = None
+        self._peers: PeerConnections | None = None
         self._handler_state: dict[type, Any] = {}
         self.group_configs: dict[str, Mapping[str, str]] = {}  # of single groups, by group id
         self._tasks: set[asyncio.Task[None]] = set()
@@ -181,7 +183,7 @@ class Broker:
         if self._stopping:
             return
         self._stopping = True
-        for name in ("_http", "network", "changes", "_coordinators", "movers", "background"):
+        for name in ("_http", "network", "changes", "_coordinators", "_peers", "movers", "background"):
             part = getattr(self, name, None)
             if part is not None:
                 await self._stop_part(name, part.stop())
@@ -282,6 +284,7 @@ class Broker:
                 metadata=self.metadata,
                 replicas=self.replicas,
                 completions=self.purgatories.completions,
+                peers=self.peers,
                 next_producer_id=self.producer_ids.next,
                 clock=self.clock,
                 rng=self.rng,
@@ -293,6 +296,15 @@ class Broker:
 
                 register_group_takers(self.network.sink, self._coordinators, self.metadata, self.clock)
         return self._coordinators
+
+    @property
+    def peers(self) -> PeerConnections:
+        """Connections to other brokers: a broker alone goes without their modules."""
+        if self._peers is None:
+            from tidelog.broker.peers.connections import PeerConnections
+
+            self._peers = PeerConnections(self.metadata, self.config.inter_broker_listener, f"broker-{self.node_id}")
+        return self._peers
 
     def handler_state(self, kind: type[T]) -> T:
         """What a handler keeps between requests (caches): one object of its own class per broker."""

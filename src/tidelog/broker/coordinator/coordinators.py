@@ -19,7 +19,7 @@ from tidelog.broker.coordinator.timers import Recurring, Timers
 from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
 from tidelog.broker.coordinator.transaction.machine import TransactionMachine
 from tidelog.broker.coordinator.transaction.markers import MarkerSender, MarkerWriter
-from tidelog.broker.coordinator.transaction.peers import Peers
+from tidelog.broker.coordinator.transaction.peers import TransactionPeers
 from tidelog.broker.coordinator.wiring import CacheView, ReplicaWriter
 from tidelog.broker.detached import unheard
 from tidelog.common.clock import Clock
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.metadata.images import TopicImage
+    from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.completions import Completions
     from tidelog.broker.replication.replica_manager import ReplicaManager
 
@@ -51,6 +52,7 @@ class Coordinators:
         metadata: MetadataCache,
         replicas: ReplicaManager,
         completions: Completions,
+        peers: PeerConnections,
         next_producer_id: Callable[[], Awaitable[int]],
         clock: Clock,
         rng: Rng,
@@ -69,17 +71,17 @@ class Coordinators:
         self.group_config = GroupConfig.of(config, group_configs)
         self._transaction_config = TransactionConfig.of(config)
         self.group = Service(self._runtime(GROUP_METADATA_TOPIC, self._group_machine, GROUP_CODEC))
-        self._peers = Peers(metadata, config.inter_broker_listener)
+        others = TransactionPeers(metadata, peers)
         self.transaction = TransactionCoordinator(
             self._runtime(TRANSACTION_STATE_TOPIC, self._transaction_machine, TRANSACTION_CODEC),
             self._transaction_config,
             next_producer_id,
-            self._peers.add_partition,
+            others.add_partition,
             scheduler,
         )
         self.markers = MarkerWriter(self._writer, self.group.runtime, clock)
         self._sender = MarkerSender(
-            self.markers, metadata, node_id, self.transaction.complete, self._peers.write_markers, scheduler
+            self.markers, metadata, node_id, self.transaction.complete, others.write_markers, scheduler
         )
 
     def _runtime(self, topic: str, factory: MachineFactory, codec: RecordCodec) -> Runtime:
@@ -125,7 +127,6 @@ class Coordinators:
         self.transaction.runtime.stop()
         await self._sender.stop()
         await self._writer.stop()
-        await self._peers.stop()
 
     # -- what happens around us ------------------------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ import pytest
 import uvloop
 
 from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity
-from tidelog.broker.coordinator.transaction.peers import Peers
+from tidelog.broker.coordinator.transaction.peers import TransactionPeers
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import BrokerImage
 from tidelog.broker.network.driver import Driver
+from tidelog.broker.peers.connections import PeerConnections
 from tidelog.broker.server import Broker
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TRANSACTION_STATE_TOPIC, TopicPartition
@@ -35,7 +36,8 @@ def test_markers_and_partitions_by_request(tmp_path: Path) -> None:
             metadata = MetadataCache()
             metadata.apply(broker.metadata.topics.values())
             metadata.set_brokers([BrokerImage(1, {"PLAINTEXT": (host, int(port))}, None, 0)], 1)
-            peers = Peers(metadata, "PLAINTEXT")
+            connections = PeerConnections(metadata, "PLAINTEXT", "test")
+            peers = TransactionPeers(metadata, connections)
             producer = await broker.coordinators.transaction.init("t", 60_000)
             outside = await peers.add_partition("t", producer, TP, True)
             assert outside is ErrorCode.TRANSACTION_ABORTABLE
@@ -48,7 +50,7 @@ def test_markers_and_partitions_by_request(tmp_path: Path) -> None:
             codes = await peers.write_markers(1, job, [TP, gone])
             assert codes == {TP: ErrorCode.NONE, gone: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
             assert await peers.write_markers(7, job, [TP]) == {TP: ErrorCode.NETWORK_EXCEPTION}
-            await peers.stop()
+            await connections.stop()
 
     uvloop.run(run())
 
@@ -83,7 +85,8 @@ def test_a_broker_that_is_not_there(known: bool) -> None:
         metadata = MetadataCache()
         if known:
             metadata.set_brokers([BrokerImage(2, {"PLAINTEXT": ("127.0.0.1", 1)}, None, 0)], 2)
-        peers = Peers(metadata, "PLAINTEXT")
+        connections = PeerConnections(metadata, "PLAINTEXT", "test")
+        peers = TransactionPeers(metadata, connections)
         job = MarkerJob("t", 1, 0, True, frozenset({TP}), 0, 0)
         assert await peers.write_markers(2, job, [TP]) == {TP: ErrorCode.NETWORK_EXCEPTION}
         answer = await peers.add_partition("t", ProducerIdentity(1, 0), TP, True)

@@ -1,7 +1,10 @@
 """What a transaction needs of other brokers: markers on partitions that they lead, and answers of other coordinators.
 
-One connection per broker, opened when it is first needed, to the listener that brokers use among themselves. An error
-closes it; whoever asked tries again later, and a new one is opened.
+Partitions of one transaction are led by many brokers, and its coordinator is one of them. When the transaction ends,
+the coordinator asks each leader to write the markers (WriteTxnMarkers); when a producer writes to a partition, the
+partition's leader asks the coordinator whether its transaction may, or adds it (AddPartitionsToTxn, which brokers send
+since version 4, KIP-890). Both may be repeated: a second marker does no harm, and a partition is added once. So an
+error of the network is an answer here, and who asked tries again.
 """
 
 from __future__ import annotations
@@ -10,39 +13,22 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity
-from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_id
 from tidelog.common.types import TRANSACTION_STATE_TOPIC, TopicPartition
-from tidelog.net.node_client import NodeClient
 from tidelog.protocol.messages import AddPartitionsToTxnRequest, WriteTxnMarkersRequest
 
 if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
+    from tidelog.broker.peers.connections import PeerConnections
 
 
-class Peers:
-    """Connections to the other brokers of the cluster."""
+class TransactionPeers:
+    """Requests of transaction coordinators to other brokers."""
 
-    def __init__(self, metadata: MetadataCache, listener: str) -> None:
+    def __init__(self, metadata: MetadataCache, connections: PeerConnections) -> None:
         self._metadata = metadata
-        self._listener = listener
-        self._nodes: dict[int, NodeClient] = {}
-
-    async def _node(self, node_id: int) -> NodeClient:
-        node = self._nodes.get(node_id)
-        if node is not None:
-            return node
-        broker = self._metadata.brokers.get(node_id)
-        endpoint = None if broker is None else broker.endpoints.get(self._listener)
-        if endpoint is None:
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} has no listener {self._listener}")
-        node = self._nodes[node_id] = await NodeClient.connect(*endpoint, client_id="transaction-coordinator")
-        return node
-
-    async def _drop(self, node_id: int) -> None:
-        node = self._nodes.pop(node_id, None)
-        if node is not None:
-            await node.close()
+        self._connections = connections
 
     async def write_markers(
         self, node_id: int, job: MarkerJob, partitions: Collection[TopicPartition]
@@ -60,10 +46,8 @@ class Peers:
             transaction_version=job.client_version,
         )
         try:
-            node = await self._node(node_id)
-            response = await node.send(WriteTxnMarkersRequest(markers=[marker]))
-        except (KafkaError, ProtocolError, OSError):
-            await self._drop(node_id)
+            response = await self._connections.send(node_id, WriteTxnMarkersRequest(markers=[marker]))
+        except KafkaError:
             return dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION)
         return {
             TopicPartition(topic.name, entry.partition_index): ErrorCode(entry.error_code)
@@ -89,17 +73,12 @@ class Peers:
             topics=[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=tp.topic, partitions=[tp.partition])],
         )
         try:
-            node = await self._node(state.leader)
-            response = await node.send(AddPartitionsToTxnRequest(transactions=[transaction]))
-        except (KafkaError, ProtocolError, OSError):
-            await self._drop(state.leader)
+            request = AddPartitionsToTxnRequest(transactions=[transaction])
+            response = await self._connections.send(state.leader, request)
+        except KafkaError:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         result = response.results_by_transaction[0].topic_results[0].results_by_partition[0]
         return ErrorCode(result.partition_error_code)
-
-    async def stop(self) -> None:
-        for node_id in list(self._nodes):
-            await self._drop(node_id)
 
 
 def _by_topic(partitions: Collection[TopicPartition]) -> dict[str, list[int]]:
