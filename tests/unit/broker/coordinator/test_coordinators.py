@@ -12,6 +12,7 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.coordinator.coordinators import Coordinators
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import PartitionState, TopicImage
+from tidelog.broker.peers.connections import PeerConnections
 from tidelog.broker.purgatory.completions import Completions
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import seeded_rng
@@ -64,6 +65,7 @@ class Parts:
             metadata=metadata,
             replicas=self.replicas,
             completions=Completions(self.scheduler),
+            peers=PeerConnections(metadata, "PLAINTEXT", "test"),
             next_producer_id=None,
             clock=self.clock,
             rng=seeded_rng(1),
