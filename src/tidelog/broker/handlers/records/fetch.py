@@ -58,7 +58,7 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
     else:
         pairs = list(fetches.items())
         if request.session_id != NO_SESSION:
-            sessions.remove(request.session_id)
+            sessions.remove(request.session_id, ctx.session.view)
     wanted = [fetch for _, fetch in pairs]
     answers = await _read(ctx, _params(ctx, request), wanted)
     try:
@@ -74,7 +74,7 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
             told = session.changed(told)
             session_id = session.id if session.partitions else NO_SESSION
             if not session.partitions:
-                sessions.remove(session.id)
+                sessions.remove(session.id, session.view)
         elif request.session_epoch == INITIAL_EPOCH and request.version >= SESSIONS_SINCE:
             session_id = _new_session(ctx, request, fetches, told)
         return _answer(ctx, request, FetchAnswer(session_id=session_id), told, dict(pairs))
@@ -89,7 +89,7 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
 def _resume(ctx: RequestContext, request: FetchAsk, fetches: Fetches) -> FetchSession | ErrorCode:
     sessions = ctx.broker.replicas.fetch_sessions
     now_ms = ctx.broker.clock.time_ms()
-    session = sessions.resume(request.session_id, request.session_epoch, request.uses_ids, now_ms)
+    session = sessions.resume(request.session_id, ctx.session.view, request.session_epoch, request.uses_ids, now_ms)
     if isinstance(session, FetchSession):
         session.update(fetches, request.forgotten_keys())
         if session.uses_ids:
@@ -175,6 +175,7 @@ def _new_session(
 ) -> int:
     session = ctx.broker.replicas.fetch_sessions.create(
         fetches,
+        ctx.session.view,
         privileged=request.replica_id >= 0,
         uses_ids=request.uses_ids,
         now_ms=ctx.broker.clock.time_ms(),

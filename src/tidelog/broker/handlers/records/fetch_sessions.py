@@ -8,7 +8,9 @@ The cache holds at most `slots` sessions. A new one may push out one that has no
 is itself larger, a smaller one that has lived that long; followers come before consumers. Who finds no room goes on
 without a session. A session's key of a partition is (topic id, "", number) or (b"", topic, number): it uses ids or
 names, never both. Several connections may go on with one session, as nothing but the epoch ties it to one: who has
-waited while another did so is told INVALID_FETCH_SESSION_EPOCH, since what it was to be told may have changed.
+waited while another did so is told INVALID_FETCH_SESSION_EPOCH, since what it was to be told may have changed. But they
+must see the same (`View`): an answer is left out because an earlier one has told the same, which holds only for who was
+allowed to know. To a connection of another view the session does not exist; it can neither go on with it nor drop it.
 Everything here is a plain data structure; the owner says what time it is.
 """
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tidelog.broker.handlers.records._fetch import FetchedPartition, Key, PartitionFetch
+from tidelog.broker.requests._session import View
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import Rng
 from tidelog.common.types import MAX_INT32, NO_EPOCH
@@ -57,10 +60,11 @@ class CachedPartition:
 
 
 class FetchSession:
-    __slots__ = ("created_ms", "epoch", "id", "partitions", "privileged", "used_ms", "uses_ids")
+    __slots__ = ("created_ms", "epoch", "id", "partitions", "privileged", "used_ms", "uses_ids", "view")
 
-    def __init__(self, id: int, privileged: bool, uses_ids: bool, now_ms: int) -> None:
+    def __init__(self, id: int, view: View, privileged: bool, uses_ids: bool, now_ms: int) -> None:
         self.id = id
+        self.view = view
         self.privileged = privileged
         self.uses_ids = uses_ids
         self.created_ms = now_ms
@@ -106,7 +110,7 @@ class FetchSessionCache:
         return len(self._sessions)
 
     def create(
-        self, fetches: Mapping[Key, PartitionFetch], *, privileged: bool, uses_ids: bool, now_ms: int
+        self, fetches: Mapping[Key, PartitionFetch], view: View, *, privileged: bool, uses_ids: bool, now_ms: int
     ) -> FetchSession | None:
         """A new session, if there is room or room can be made."""
         if len(self._sessions) >= self.slots and not self._evict(privileged, len(fetches), now_ms):
@@ -114,14 +118,14 @@ class FetchSessionCache:
         session_id = self._rng.randint(1, MAX_INT32)
         while session_id in self._sessions:
             session_id = self._rng.randint(1, MAX_INT32)
-        session = FetchSession(session_id, privileged, uses_ids, now_ms)
+        session = FetchSession(session_id, view, privileged, uses_ids, now_ms)
         session.update(fetches, ())
         self._sessions[session_id] = session
         return session
 
-    def resume(self, session_id: int, epoch: int, uses_ids: bool, now_ms: int) -> FetchSession | ErrorCode:
+    def resume(self, session_id: int, view: View, epoch: int, uses_ids: bool, now_ms: int) -> FetchSession | ErrorCode:
         """The session that a request goes on with; its epoch moves on."""
-        session = self._sessions.get(session_id)
+        session = self._find(session_id, view)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         if session.epoch != epoch:
@@ -133,8 +137,15 @@ class FetchSessionCache:
         self._sessions[session_id] = self._sessions.pop(session_id)
         return session
 
-    def remove(self, session_id: int) -> bool:
-        return self._sessions.pop(session_id, None) is not None
+    def remove(self, session_id: int, view: View) -> bool:
+        found = self._find(session_id, view) is not None
+        if found:
+            del self._sessions[session_id]
+        return found
+
+    def _find(self, session_id: int, view: View) -> FetchSession | None:
+        session = self._sessions.get(session_id)
+        return session if session is not None and session.view is view else None
 
     def _evict(self, privileged: bool, size: int, now_ms: int) -> bool:
         if not self._sessions:

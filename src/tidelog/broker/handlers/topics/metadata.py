@@ -1,9 +1,9 @@
 """Metadata: brokers, topics, leaders; creates topics that do not exist where both sides allow it.
 
-Large answers are the same bytes for everyone until something changes, so they are kept encoded, by what was asked and
-in which version; any change of the metadata cache drops them all. A topic that is created on the way is in this very
-answer: Apache Kafka answers an error first and lets the client ask again. So do we where a topic of that name has just
-been deleted: who knew the old one must see that it is gone.
+Large answers are the same bytes for everyone who sees the same, until something changes. So they are kept encoded, by
+what was asked, in which version, on which listener and with which view; any change of the metadata cache drops them
+all. A topic that is created on the way is in this very answer: Apache Kafka answers an error first and lets the client
+ask again. So do we where a topic of that name has just been deleted: who knew the old one must see that it is gone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tidelog.broker.handlers.operations import CLUSTER_OPERATIONS, NOT_ASKED, TO
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.metadata.names import is_valid_topic_name
+from tidelog.broker.requests._session import View
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import INTERNAL_TOPICS
@@ -39,6 +40,7 @@ class _Asked(NamedTuple):
 
     version: int
     listener: str
+    view: View
     names: tuple[str, ...] | None
     operations: bool
 
@@ -72,7 +74,7 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
     else:
         found, missing = await _resolve(ctx, request)
         names = tuple(found)
-    asked = _Asked(version, ctx.listener, names, request.include_topic_authorized_operations)
+    asked = _Asked(version, ctx.listener, ctx.session.view, names, request.include_topic_authorized_operations)
     images = [metadata.topics[name] for name in (metadata.topics if names is None else names)]
     total = sum(len(image.partitions) for image in images)
     if total < KEEP_PARTITIONS or missing or request.include_cluster_authorized_operations:

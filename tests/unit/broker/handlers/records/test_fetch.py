@@ -8,6 +8,7 @@ import pytest
 
 from support.loop import until
 from support.wire import batch, connected, fetch_request, produce_request, run, serving
+from tidelog.broker.requests._session import View
 from tidelog.common.errors import ErrorCode
 from tidelog.log.append import AppendOrigin
 from tidelog.protocol.api import ApiKey
@@ -242,6 +243,23 @@ def test_a_session_tells_only_what_changed(tmp_path, version):
             closed = await client.ask(ApiKey.FETCH, version, closing)
             assert closed.session_id == 0
             assert len(broker.replicas.fetch_sessions) == 0
+
+    run(main())
+
+
+def test_a_session_is_not_found_by_who_sees_something_else(tmp_path):
+    async def main():
+        async with serving(tmp_path) as broker, connected(broker) as client:
+            broker.create_topic("t")
+            first = await client.fetch("t", version=12, session_epoch=0)
+            (connection,) = broker.network.table.connections
+            view, connection.session.view = connection.session.view, View("other")
+            request = fetch_request({}, session_id=first.session_id, session_epoch=1)
+            assert (await client.ask(ApiKey.FETCH, 12, request)).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+            dropping = fetch_request({"t": {0: 0}}, session_id=first.session_id, session_epoch=-1)
+            assert (await client.ask(ApiKey.FETCH, 12, dropping)).error_code == 0
+            connection.session.view = view
+            assert (await client.ask(ApiKey.FETCH, 12, request)).session_id == first.session_id, "it is still there"
 
     run(main())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.broker.handlers.records._fetch import FetchedPartition, PartitionFetch
 from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
+from tidelog.broker.requests._session import EVERYTHING, View
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import seeded_rng
 from tidelog.common.types import MAX_INT32, TopicPartition
@@ -22,8 +23,8 @@ def cache(slots=2):
     return FetchSessionCache(seeded_rng(1), slots=slots, eviction_ms=1000)
 
 
-def create(sessions, count=1, privileged=False, now=0):
-    return sessions.create(asked(count), privileged=privileged, uses_ids=False, now_ms=now)
+def create(sessions, count=1, privileged=False, now=0, view=EVERYTHING):
+    return sessions.create(asked(count), view, privileged=privileged, uses_ids=False, now_ms=now)
 
 
 def test_no_room_means_no_session():
@@ -38,9 +39,9 @@ def test_no_room_means_no_session():
 def test_the_unused_one_goes_first():
     sessions = cache()
     old, used = create(sessions), create(sessions)
-    assert sessions.resume(used.id, 1, False, 1500) is used
+    assert sessions.resume(used.id, EVERYTHING, 1, False, 1500) is used
     assert create(sessions, now=1600)
-    assert sessions.resume(old.id, 1, False, 1700) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.resume(old.id, EVERYTHING, 1, False, 1700) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert sessions.evictions == 1
 
 
@@ -48,10 +49,10 @@ def test_a_larger_one_replaces_a_smaller_one_that_has_lived_long_enough():
     sessions = cache()
     small, large = create(sessions, count=2), create(sessions, count=9)
     for session in (small, large):
-        sessions.resume(session.id, 1, False, 1400)
+        sessions.resume(session.id, EVERYTHING, 1, False, 1400)
     assert create(sessions, count=2, now=1500) is None
     assert create(sessions, count=5, now=1500)
-    assert sessions.resume(small.id, 2, False, 1600) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.resume(small.id, EVERYTHING, 2, False, 1600) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_followers_come_before_consumers():
@@ -66,7 +67,7 @@ def test_the_epoch_wraps_to_one():
     sessions = cache()
     session = create(sessions)
     session.epoch = MAX_INT32
-    assert sessions.resume(session.id, MAX_INT32, False, 5) is session
+    assert sessions.resume(session.id, EVERYTHING, MAX_INT32, False, 5) is session
     assert session.epoch == 1
 
 
@@ -81,3 +82,15 @@ def test_who_got_records_goes_to_the_end():
     assert list(session.partitions) == [keys[1], keys[2], keys[0]]
     quiet = [(key, FetchedPartition(n, high_watermark=1, records=b"")) for n, key in enumerate(keys)]
     assert session.changed(quiet) == []
+
+
+def test_a_session_of_another_view_is_not_found():
+    sessions, other = cache(), View("other")
+    session = create(sessions)
+    assert sessions.resume(session.id, other, 1, False, 1) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert not sessions.remove(session.id, other)
+    assert sessions.resume(session.id, EVERYTHING, 1, False, 2) is session
+    theirs = create(sessions, view=other)
+    assert sessions.resume(theirs.id, other, 1, False, 3) is theirs
+    assert sessions.remove(session.id, EVERYTHING)
+    assert len(sessions) == 1
