@@ -30,8 +30,9 @@ from typing import Any
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import decode_response, encode_request
 from tidelog.protocol.messages import ApiVersionsRequest, FetchRequest, ProduceRequest
-from tidelog.records.format.attributes import MAGIC_POSITION, MAGIC_V2, Codec
+from tidelog.records.format.attributes import MAGIC_V2, Codec
 from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.layout import MAGIC_OFFSET
 
 PRODUCE_VERSION = 7
 OLD_PRODUCE_VERSION = 2  # the last one that carries message sets
@@ -55,7 +56,7 @@ def make_batch(records: int, size: int, magic: int = MAGIC_V2, codec: Codec = Co
 
 
 def produce_version(batch: bytes) -> int:
-    return PRODUCE_VERSION if batch[MAGIC_POSITION] == MAGIC_V2 else OLD_PRODUCE_VERSION
+    return PRODUCE_VERSION if batch[MAGIC_OFFSET] == MAGIC_V2 else OLD_PRODUCE_VERSION
 
 
 def produce_request(topic: str, partition: int, batch: bytes, acks: int = 1) -> bytes:

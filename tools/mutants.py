@@ -162,7 +162,7 @@ MUTANTS = [
     Mutant(
         "old-format-broker-time-unsealed",
         "records/kernel/_batches.pyx",
-        "            store_32(p + 12, message_crc(p, batch.size - LOG_OVERHEAD))\n",
+        "            store_32(p + MESSAGE_CRC_OFFSET, message_crc(p, batch.size - LOG_OVERHEAD))\n",
         "",
         "unit/records spec/test_stored_formats.py",
     ),

@@ -10,7 +10,8 @@ from tidelog.common.errors import CorruptRecordError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
-from tidelog.records.format.attributes import CODEC_MASK, LOG_OVERHEAD, MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec
+from tidelog.records.format.attributes import CODEC_MASK, MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec
+from tidelog.records.format.layout import LOG_OVERHEAD
 from tidelog.records.kernel._record import Record
 
 Buffer = bytes | bytearray | memoryview

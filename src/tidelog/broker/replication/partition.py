@@ -19,6 +19,7 @@ from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
 from tidelog.records.format.attributes import MAGIC_V2, Codec, TimestampType
+from tidelog.records.format.layout import LENGTH_OFFSET, LOG_OVERHEAD, MAGIC_OFFSET
 from tidelog.records.format.validate import ProduceRules, ValidatedRecords, validate_produce
 from tidelog.records.kernel._batches import BatchRun
 
@@ -44,7 +45,6 @@ _TELL_NO_START = frozenset(
     }
 )
 
-LOG_OVERHEAD = 12
 Records = BatchRun | bytes | bytearray | memoryview
 
 
@@ -73,7 +73,8 @@ def refuse_base_offset(records: Records) -> None:
     if isinstance(records, BatchRun):
         base = max((header.base_offset for header in records.headers() if header.magic == MAGIC_V2), default=0)
     else:
-        base = int.from_bytes(records[:8], "big", signed=True) if len(records) > 16 and records[16] == MAGIC_V2 else 0
+        is_batch = len(records) > MAGIC_OFFSET and records[MAGIC_OFFSET] == MAGIC_V2
+        base = int.from_bytes(records[:LENGTH_OFFSET], "big", signed=True) if is_batch else 0
     if base != 0:
         raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {base}")
 
@@ -234,7 +235,7 @@ class Partition:
             return
         position = 0
         while len(records) - position >= LOG_OVERHEAD:
-            size = LOG_OVERHEAD + int.from_bytes(records[position + 8 : position + LOG_OVERHEAD], "big")
+            size = LOG_OVERHEAD + int.from_bytes(records[position + LENGTH_OFFSET : position + LOG_OVERHEAD], "big")
             if size > limit:
                 raise self.log.too_large(size)
             position += size

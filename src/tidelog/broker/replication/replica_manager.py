@@ -29,6 +29,14 @@ from tidelog.common.types import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
 from tidelog.log.directory.log_dir import LogDir
+from tidelog.records.format.attributes import MAGIC_V2
+from tidelog.records.format.layout import (
+    BASE_TIMESTAMP_OFFSET,
+    LAST_OFFSET_DELTA_OFFSET,
+    LENGTH_OFFSET,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+)
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
@@ -437,12 +445,15 @@ class ReplicaManager:
 def whole_batches(data: bytes, offset: int) -> tuple[bytes, int]:
     """The whole batches at the front of what was read, and the offset after the last of them."""
     position = 0
-    while len(data) - position >= 17:
-        size = 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+    while len(data) - position > MAGIC_OFFSET:
+        size = LOG_OVERHEAD + int.from_bytes(data[position + LENGTH_OFFSET : position + LOG_OVERHEAD], "big")
         if len(data) - position < size:
             break
-        base = int.from_bytes(data[position : position + 8], "big", signed=True)
-        delta = int.from_bytes(data[position + 23 : position + 27], "big") if data[position + 16] == 2 else 0
+        base = int.from_bytes(data[position : position + LENGTH_OFFSET], "big", signed=True)
+        delta = 0
+        if data[position + MAGIC_OFFSET] == MAGIC_V2:
+            last_delta = data[position + LAST_OFFSET_DELTA_OFFSET : position + BASE_TIMESTAMP_OFFSET]
+            delta = int.from_bytes(last_delta, "big")
         offset = max(offset, base + delta + 1)
         position += size
     return data[:position], offset

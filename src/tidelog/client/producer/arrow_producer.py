@@ -32,13 +32,13 @@ from tidelog.common.errors import KafkaError, UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from tidelog.net.large_buffers import LargeBuffers
 from tidelog.records.codec.compression import Codec
+from tidelog.records.format.layout import RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidelog.records.arrow import ArrowRows
 
-_RECORD_COUNT_AT = 57
 #: Batches from this size on are built in memory that is kept: Arrow's allocator gives its own back to the system while
 #: they are on their way, and takes it anew, page fault by page fault.
 _WORTH_KEEPING = 256 << 10
@@ -174,7 +174,7 @@ class ArrowProducer:
             transactional=self.state.transactional_id is not None,
             allocate=self._allocate,
         ):
-            count = int.from_bytes(data[_RECORD_COUNT_AT : _RECORD_COUNT_AT + 4], "big")
+            count = int.from_bytes(data[RECORDS_COUNT_OFFSET:RECORD_BATCH_OVERHEAD], "big")
             self.state.advance(tp, count)
             self._lane(tp).add(Batch(data, count, deadline))
 

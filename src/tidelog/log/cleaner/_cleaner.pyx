@@ -24,6 +24,11 @@ from tidelog.common.errors import CorruptRecordError
 from tidelog.log.cleaner._offset_map cimport OffsetMap, hash_keys
 from tidelog.records.codec.compression import Codec, compress, decompress
 
+from tidelog.records.kernel._layout cimport (
+    ATTRIBUTES_OFFSET, BASE_TIMESTAMP_OFFSET, CODEC_MASK, CONTROL_BIT, CRC_OFFSET, DELETE_HORIZON_BIT,
+    LAST_OFFSET_DELTA_OFFSET, LENGTH_OFFSET, LOG_OVERHEAD, MAGIC_OFFSET, MAX_TIMESTAMP_OFFSET, PRODUCER_EPOCH_OFFSET,
+    PRODUCER_ID_OFFSET, RECORDS_COUNT_OFFSET, RECORD_BATCH_OVERHEAD, TIMESTAMP_TYPE_BIT, TRANSACTIONAL_BIT
+)
 
 cdef extern from "tidelog/records/kernel/_wire.h":
     int16_t load_i16(const uint8_t *p) noexcept nogil
@@ -46,16 +51,6 @@ cdef extern from "tidelog/records/kernel/_crc32c.h":
 crc32c_init()
 
 cdef enum:
-    LOG_OVERHEAD = 12
-    HEADER = 61
-    MAGIC_AT = 16
-    CRC_AT = 17
-    ATTRIBUTES_AT = 21
-    CODEC_MASK = 0x07
-    LOG_APPEND_TIME = 0x08
-    TRANSACTIONAL = 0x10
-    CONTROL = 0x20
-    DELETE_HORIZON = 0x40
     SMALLEST_RECORD = 7  # length, attributes, two deltas, two lengths, header count: a byte each
     GROWTH = 14          # by which a record can grow at most when its timestamp delta is written anew
     AHEAD = 16           # map slots that are loaded ahead
@@ -94,12 +89,12 @@ cdef struct Record:
 
 
 cdef inline int64_t last_offset(const Batch *batch) noexcept nogil:
-    return batch.base_offset + load_i32(batch.start + 23)
+    return batch.base_offset + load_i32(batch.start + LAST_OFFSET_DELTA_OFFSET)
 
 
 cdef inline int64_t horizon(const Batch *batch) noexcept nogil:
     """The delete horizon, or -1."""
-    return load_i64(batch.start + 27) if batch.attributes & DELETE_HORIZON else -1
+    return load_i64(batch.start + BASE_TIMESTAMP_OFFSET) if batch.attributes & DELETE_HORIZON_BIT else -1
 
 
 cdef class CleanerKernel:
@@ -177,13 +172,14 @@ cdef class CleanerKernel:
         status = MORE
         self.plain = []
         self.batch_count = self.most_records = self.out_bound = 0
-        while size - position >= MAGIC_AT + 1:
-            length = LOG_OVERHEAD + <int64_t> load_i32(data + position + 8)
-            if data[position + MAGIC_AT] < 2:
+        while size - position >= MAGIC_OFFSET + 1:
+            length = LOG_OVERHEAD + <int64_t> load_i32(data + position + LENGTH_OFFSET)
+            if data[position + MAGIC_OFFSET] < 2:
                 status = LEGACY
                 break
-            if length < HEADER or data[position + MAGIC_AT] > 2:
-                raise CorruptRecordError(f"a batch of {length} bytes and magic {data[position + MAGIC_AT]}", position)
+            if length < RECORD_BATCH_OVERHEAD or data[position + MAGIC_OFFSET] > 2:
+                raise CorruptRecordError(f"a batch of {length} bytes and magic {data[position + MAGIC_OFFSET]}",
+                                         position)
             if size - position < length:
                 break
             batch = self._next_batch()
@@ -213,30 +209,31 @@ cdef class CleanerKernel:
 
     cdef _read_header(self, Batch *batch):
         batch.base_offset = load_i64(batch.start)
-        batch.attributes = load_i16(batch.start + ATTRIBUTES_AT)
-        batch.count = load_i32(batch.start + 57)
-        batch.records = batch.start + HEADER
-        batch.records_size = batch.size - HEADER
+        batch.attributes = load_i16(batch.start + ATTRIBUTES_OFFSET)
+        batch.count = load_i32(batch.start + RECORDS_COUNT_OFFSET)
+        batch.records = batch.start + RECORD_BATCH_OVERHEAD
+        batch.records_size = batch.size - RECORD_BATCH_OVERHEAD
         batch.skip = batch.discard = batch.retain_empty = batch.empty_marker = batch.repack = 0
         batch.out_position = batch.out_size = 0
-        if crc32c_update(0, batch.start + ATTRIBUTES_AT, batch.size - ATTRIBUTES_AT) != load_u32(batch.start + CRC_AT):
+        if (crc32c_update(0, batch.start + ATTRIBUTES_OFFSET, batch.size - ATTRIBUTES_OFFSET)
+                != load_u32(batch.start + CRC_OFFSET)):
             raise self._corrupt_batch(batch, "its checksum is wrong")
 
     cdef _plan_for_index(self, Batch *batch, transactions):
-        if batch.attributes & CONTROL:
+        if batch.attributes & CONTROL_BIT:
             self._read_control(batch, transactions)
             batch.skip = 1
-        elif batch.attributes & TRANSACTIONAL:
-            batch.skip = transactions.on_batch(load_i64(batch.start + 43), last_offset(batch))
+        elif batch.attributes & TRANSACTIONAL_BIT:
+            batch.skip = transactions.on_batch(load_i64(batch.start + PRODUCER_ID_OFFSET), last_offset(batch))
 
     cdef _plan_for_filter(self, Batch *batch, transactions, dict last_records, int64_t now_ms):
-        cdef int64_t producer_id = load_i64(batch.start + 43)
+        cdef int64_t producer_id = load_i64(batch.start + PRODUCER_ID_OFFSET)
         cdef bint removable = False
-        if batch.attributes & CONTROL:
+        if batch.attributes & CONTROL_BIT:
             removable = self._read_control(batch, transactions)
             batch.empty_marker = removable
             batch.discard = removable and 0 <= horizon(batch) <= now_ms
-        elif batch.attributes & TRANSACTIONAL:
+        elif batch.attributes & TRANSACTIONAL_BIT:
             batch.discard = transactions.on_batch(producer_id, last_offset(batch))
         if producer_id >= 0:
             last = last_records.get(producer_id)
@@ -244,7 +241,8 @@ cdef class CleanerKernel:
                 if last[0] >= 0:
                     batch.retain_empty = last[0] == last_offset(batch)
                 else:
-                    batch.retain_empty = batch.attributes & CONTROL and last[1] == load_i16(batch.start + 51)
+                    batch.retain_empty = (batch.attributes & CONTROL_BIT
+                                          and last[1] == load_i16(batch.start + PRODUCER_EPOCH_OFFSET))
         batch.skip = batch.discard and not batch.retain_empty
 
     cdef bint _read_control(self, Batch *batch, transactions) except -1:
@@ -265,7 +263,7 @@ cdef class CleanerKernel:
             if p == NULL or length < 4 or end - p < 4:
                 raise self._corrupt_batch(batch, "its control record has no key")
             kind = load_i16(p + 2)
-        return transactions.on_control(load_i64(batch.start + 43), last_offset(batch), kind)
+        return transactions.on_control(load_i64(batch.start + PRODUCER_ID_OFFSET), last_offset(batch), kind)
 
     cdef _open(self, Batch *batch):
         """Point `records` to plain bytes and bound what the batch can need."""
@@ -279,7 +277,8 @@ cdef class CleanerKernel:
         if batch.count < 0 or <int64_t> batch.count * SMALLEST_RECORD > batch.records_size:
             raise self._corrupt_batch(batch, f"it claims {batch.count} records")
         self.most_records = max(self.most_records, batch.count)
-        self.out_bound += max(<int64_t> batch.size, HEADER + batch.records_size + GROWTH * <int64_t> batch.count)
+        self.out_bound += max(<int64_t> batch.size,
+                              RECORD_BATCH_OVERHEAD + batch.records_size + GROWTH * <int64_t> batch.count)
 
     cdef _reserve_records(self, int64_t count):
         if count <= self.record_capacity:
@@ -302,9 +301,9 @@ cdef class CleanerKernel:
         """Read the batch's records into the scratch arrays; -1 when they do not fit it."""
         cdef const uint8_t *p = batch.records
         cdef const uint8_t *end = p + batch.records_size
-        cdef int64_t base_timestamp = load_i64(batch.start + 27)
-        cdef int64_t max_timestamp = load_i64(batch.start + 35)
-        cdef bint append_time = (batch.attributes & LOG_APPEND_TIME) != 0
+        cdef int64_t base_timestamp = load_i64(batch.start + BASE_TIMESTAMP_OFFSET)
+        cdef int64_t max_timestamp = load_i64(batch.start + MAX_TIMESTAMP_OFFSET)
+        cdef bint append_time = (batch.attributes & TIMESTAMP_TYPE_BIT) != 0
         cdef int32_t i, length
         cdef int64_t delta
         cdef Record *record
@@ -431,12 +430,12 @@ cdef class CleanerKernel:
         cdef Record *record
         if batch.discard:
             return 0
-        found = 0 if batch.attributes & CONTROL else self._hash(batch, batch.base_offset, offsets.latest_offset)
+        found = 0 if batch.attributes & CONTROL_BIT else self._hash(batch, batch.base_offset, offsets.latest_offset)
         for i in range(min(found, AHEAD)):
             offsets.prefetch(self.digests + 16 * i)
         for i in range(batch.count):
             record = &self.records[i]
-            if batch.attributes & CONTROL or record.offset > offsets.latest_offset:
+            if batch.attributes & CONTROL_BIT or record.offset > offsets.latest_offset:
                 record.keep = 1
             elif not record.has_key:
                 record.keep = 0
@@ -455,7 +454,7 @@ cdef class CleanerKernel:
     cdef void _rewrite(self, Batch *batch, int32_t kept, int64_t delete_horizon) noexcept nogil:
         """Write the batch with the records that were kept, its records plain for now."""
         cdef uint8_t *start = self.out + self.out_size
-        cdef uint8_t *p = start + HEADER
+        cdef uint8_t *p = start + RECORD_BATCH_OVERHEAD
         cdef int64_t base_timestamp = delete_horizon
         cdef int64_t max_timestamp = -1
         cdef int64_t delta, tail
@@ -478,18 +477,20 @@ cdef class CleanerKernel:
             p = write_varlong(p, record.offset_delta)
             memcpy(p, record.tail, tail)
             p += tail
-        if batch.attributes & LOG_APPEND_TIME:
-            max_timestamp = load_i64(batch.start + 35)
+        if batch.attributes & TIMESTAMP_TYPE_BIT:
+            max_timestamp = load_i64(batch.start + MAX_TIMESTAMP_OFFSET)
         batch.repack = (batch.attributes & CODEC_MASK) != 0
-        _write_header(start, batch, p - start, (batch.attributes & 0x3F) | (DELETE_HORIZON if delete_horizon >= 0 else 0),
+        _write_header(start, batch, p - start,
+                      (batch.attributes & 0x3F) | (DELETE_HORIZON_BIT if delete_horizon >= 0 else 0),
                       base_timestamp, max_timestamp, kept)
         self.out_size += p - start
 
     cdef void _write_empty(self, const Batch *batch) noexcept nogil:
         """A header alone: what a producer's last batch leaves behind."""
-        _write_header(self.out + self.out_size, batch, HEADER,
-                      batch.attributes & (LOG_APPEND_TIME | TRANSACTIONAL | CONTROL), -1, load_i64(batch.start + 35), 0)
-        self.out_size += HEADER
+        _write_header(self.out + self.out_size, batch, RECORD_BATCH_OVERHEAD,
+                      batch.attributes & (TIMESTAMP_TYPE_BIT | TRANSACTIONAL_BIT | CONTROL_BIT), -1,
+                      load_i64(batch.start + MAX_TIMESTAMP_OFFSET), 0)
+        self.out_size += RECORD_BATCH_OVERHEAD
 
     # --- step 3: output -------------------------------------------------------------------------------------------
 
@@ -509,8 +510,9 @@ cdef class CleanerKernel:
 
     cdef bytes _repacked(self, Batch *batch):
         cdef const uint8_t *start = self.out + batch.out_position
-        plain = PyBytes_FromStringAndSize(<const char *> start + HEADER, batch.out_size - HEADER)
-        packed = bytearray(PyBytes_FromStringAndSize(<const char *> start, HEADER))
+        plain = PyBytes_FromStringAndSize(<const char *> start + RECORD_BATCH_OVERHEAD,
+                                          batch.out_size - RECORD_BATCH_OVERHEAD)
+        packed = bytearray(PyBytes_FromStringAndSize(<const char *> start, RECORD_BATCH_OVERHEAD))
         packed += compress(_codec(batch.attributes & CODEC_MASK), plain)
         cdef uint8_t *p = packed
         _seal(p, len(packed))
@@ -539,15 +541,15 @@ cdef void *_grown(const void *memory, int64_t size) except NULL:
 
 cdef void _write_header(uint8_t *out, const Batch *batch, int64_t size, int16_t attributes, int64_t base_timestamp,
                         int64_t max_timestamp, int32_t count) noexcept nogil:
-    memcpy(out, batch.start, HEADER)
-    store_16(out + ATTRIBUTES_AT, <uint16_t> attributes)
-    store_64(out + 27, <uint64_t> base_timestamp)
-    store_64(out + 35, <uint64_t> max_timestamp)
-    store_32(out + 57, <uint32_t> count)
+    memcpy(out, batch.start, RECORD_BATCH_OVERHEAD)
+    store_16(out + ATTRIBUTES_OFFSET, <uint16_t> attributes)
+    store_64(out + BASE_TIMESTAMP_OFFSET, <uint64_t> base_timestamp)
+    store_64(out + MAX_TIMESTAMP_OFFSET, <uint64_t> max_timestamp)
+    store_32(out + RECORDS_COUNT_OFFSET, <uint32_t> count)
     _seal(out, size)
 
 
 cdef void _seal(uint8_t *out, int64_t size) noexcept nogil:
     """Length and checksum, last of all."""
-    store_32(out + 8, <uint32_t> (size - LOG_OVERHEAD))
-    store_32(out + CRC_AT, crc32c_update(0, out + ATTRIBUTES_AT, size - ATTRIBUTES_AT))
+    store_32(out + LENGTH_OFFSET, <uint32_t> (size - LOG_OVERHEAD))
+    store_32(out + CRC_OFFSET, crc32c_update(0, out + ATTRIBUTES_OFFSET, size - ATTRIBUTES_OFFSET))

@@ -14,9 +14,6 @@ from tidelog.records.format.batch import Record, RecordBatch
 from tidelog.records.format.builder import BatchBuilder
 from tidelog.records.kernel._batches import BatchRun
 
-#: crc, magic, attributes and two lengths: less is no message.
-SMALLEST_MESSAGE = 14
-
 
 class Filtered(NamedTuple):
     batch: bytes

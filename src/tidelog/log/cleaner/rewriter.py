@@ -21,6 +21,7 @@ from tidelog.log.cleaner.transactions import CleanedTransactions
 from tidelog.log.names import CLEANED
 from tidelog.log.segment.segment import Segment
 from tidelog.log.segment.txn_index import AbortedTxn
+from tidelog.records.format.layout import LOG_OVERHEAD, MESSAGE_OVERHEAD_V0, entry_size
 from tidelog.records.kernel._batches import BatchRun
 
 
@@ -229,14 +230,14 @@ class Rewriter:
                 self._buffer = bytearray(self._buffer_size)
 
     def _entry_size(self, start: int, have: int) -> int:
-        size = 12 + int.from_bytes(self._buffer[start + 8 : start + 12], "big", signed=True)
-        if size < 12 + legacy.SMALLEST_MESSAGE:
+        size = entry_size(self._buffer, start)
+        if size < LOG_OVERHEAD + MESSAGE_OVERHEAD_V0:
             raise CorruptRecordError(f"an entry of {size} bytes", start)
         return size
 
     def _grow(self, segment: Segment, position: int, have: int) -> None:
         """Not one batch fitted into the buffer: make room for it, if the segment holds all of it."""
-        needed = 12 + int.from_bytes(self._buffer[8:12], "big", signed=True) if have >= 12 else 0
+        needed = entry_size(self._buffer) if have >= LOG_OVERHEAD else 0
         if needed <= have or needed > segment.size - position:
             raise CorruptRecordError(f"{segment.data.path}: no whole batch of {needed} bytes", position)
         self._buffer = bytearray(needed)

@@ -21,15 +21,12 @@ from libc.string cimport memcpy, memmove
 from typing import NamedTuple
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
+from tidelog.records.kernel._layout cimport CONTROL_BIT, RECORD_BATCH_OVERHEAD, TRANSACTIONAL_BIT
 
 cdef enum Origin:
     REPLICATION = 0
     CLIENT = 1
 
-cdef enum:
-    TRANSACTIONAL_BIT = 0x10
-    CONTROL_BIT = 0x20
-    HEADER_SIZE = 61
 
 cdef extern from "tidelog/records/kernel/_wire.h":
     int16_t load_i16(const uint8_t* p) nogil
@@ -314,7 +311,7 @@ cdef int append_marker(Pending pending, ProducerEntry entry, BatchRun run, Batch
 
 cdef int read_marker(const uint8_t* batch, int32_t size, int* coordinator_epoch) noexcept nogil:
     """The marker's type (0 abort, 1 commit), or -1 when the record is none."""
-    cdef const uint8_t* p = batch + HEADER_SIZE
+    cdef const uint8_t* p = batch + RECORD_BATCH_OVERHEAD
     cdef const uint8_t* end = batch + size
     cdef int64_t timestamp = 0
     cdef int32_t value = 0

@@ -18,6 +18,7 @@ from tidelog.log.names import INDEX, LOG, TIME_INDEX, TXN_INDEX, file_name
 from tidelog.log.segment import txn_index
 from tidelog.log.segment.txn_index import AbortedTxn
 from tidelog.records.format.batch import RecordBatch
+from tidelog.records.format.layout import LOG_OVERHEAD, entry_size
 from tidelog.records.kernel._batches import BatchRun
 
 #: How much is read at once.
@@ -212,7 +213,7 @@ class SegmentReader:
                     return
                 raise CorruptRecordError(f"{self.path}: {broken.message}", position) from broken
             if done == 0:
-                needed = int.from_bytes(data[8:12], "big", signed=True) + 12 if len(data) >= 12 else 0
+                needed = entry_size(data) if len(data) >= LOG_OVERHEAD else 0
                 if needed <= len(data) or position + needed > file.size():
                     return
                 chunk = needed

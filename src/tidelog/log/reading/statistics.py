@@ -17,8 +17,9 @@ from tidelog.log.cleaner._offset_map import OffsetMap
 from tidelog.log.cleaner.transactions import CleanedTransactions
 from tidelog.log.reading.reader import PartitionReader
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
-from tidelog.records.format.attributes import BATCH_OVERHEAD, BatchHeader, TimestampType
+from tidelog.records.format.attributes import BatchHeader, TimestampType
 from tidelog.records.format.batch import RecordBatch
+from tidelog.records.format.layout import RECORD_BATCH_OVERHEAD, entry_size
 from tidelog.records.kernel._batches import BatchRun
 from tidelog.records.kernel._columns import ColumnReader
 from tidelog.records.kernel._filter import BatchFilter
@@ -105,7 +106,7 @@ class StatisticsReader:
         if header.max_timestamp >= 0:
             result.max_time = max(header.max_timestamp, result.max_time or 0)
         if self._ratio and header.is_compressed and header.magic >= 2:
-            payload = batch.raw[BATCH_OVERHEAD:]
+            payload = batch.raw[RECORD_BATCH_OVERHEAD:]
             result.packed_bytes += len(payload)
             result.plain_bytes += len(decompress(header.codec, payload))
 
@@ -136,7 +137,7 @@ class StatisticsReader:
             data = data[done:]
             full = status == FULL
             if data and not full:  # a magic 0 or 1 entry
-                size = 12 + int.from_bytes(data[8:12], "big")
+                size = entry_size(data)
                 full = legacy.index_entry(offsets, data[:size], 0, most)
                 self._counted_bytes += size
                 data = data[size:]

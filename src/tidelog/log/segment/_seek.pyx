@@ -4,14 +4,16 @@
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from tidelog.records.kernel._layout cimport (
+    LAST_OFFSET_DELTA_OFFSET, LENGTH_OFFSET, LOG_OVERHEAD, MAGIC_OFFSET, MESSAGE_OVERHEAD_V0
+)
+
 from tidelog.common.errors import CorruptRecordError
 
 cdef enum:
-    LOG_OVERHEAD = 12
-    MAGIC_AT = 16
-    LEGACY_HEADER = 17           # what a magic 0 or 1 entry's last offset needs
-    HEADER = 27                  # what a magic 2 batch's last offset needs
-    SMALLEST = 26                # a magic 0 message without key and value
+    LEGACY_HEADER = MAGIC_OFFSET + 1                    # what a magic 0 or 1 entry's last offset needs
+    HEADER = LAST_OFFSET_DELTA_OFFSET + 4               # what a magic 2 batch's last offset needs
+    SMALLEST = LOG_OVERHEAD + MESSAGE_OVERHEAD_V0       # a message without key and value
 
 cdef extern from "tidelog/records/kernel/_wire.h":
     int32_t load_i32(const uint8_t* p) nogil
@@ -34,8 +36,8 @@ def seek(buffer, int64_t target, int64_t available):
     try:
         while view.len - position >= LEGACY_HEADER:
             p = <const uint8_t*>view.buf + position
-            size = <int64_t>load_i32(p + 8) + LOG_OVERHEAD
-            magic = p[MAGIC_AT]
+            size = <int64_t>load_i32(p + LENGTH_OFFSET) + LOG_OVERHEAD
+            magic = p[MAGIC_OFFSET]
             if size < SMALLEST or magic > 2:
                 cut = position
                 break
@@ -46,7 +48,7 @@ def seek(buffer, int64_t target, int64_t available):
             if magic == 2:
                 if view.len - position < HEADER:
                     break
-                last = base + load_i32(p + 23)
+                last = base + load_i32(p + LAST_OFFSET_DELTA_OFFSET)
             if last >= target:
                 return True, position, size, base, passed
             passed = last + 1

@@ -23,6 +23,7 @@ from tidelog.log.segment.data_file import DataFile
 from tidelog.log.segment.file_slice import FileSlice
 from tidelog.log.segment.home import Home
 from tidelog.log.segment.txn_index import TxnIndex
+from tidelog.records.format.layout import LOG_OVERHEAD, entry_size
 from tidelog.records.kernel._batches import BatchRun
 
 #: How much is read at once to walk batch headers: what lies between two index entries, as a rule.
@@ -335,7 +336,7 @@ class Segment:
             if broken is not None:
                 raise CorruptRecordError(f"{self.data.path}: {broken.message}", position + done) from broken
             if done == 0:  # the batch is larger than the buffer, or cut off by the end
-                needed = int.from_bytes(view[8:12], "big", signed=True) + 12 if have >= 12 else 0
+                needed = entry_size(view) if have >= LOG_OVERHEAD else 0
                 if needed <= have or needed > end - position:
                     return
                 buffer = bytearray(needed)

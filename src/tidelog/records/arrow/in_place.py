@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from tidelog.records.arrow.buffers import ColumnBuffers, data_buffer
 from tidelog.records.arrow.module import require_pyarrow
 from tidelog.records.arrow.schema import schema
+from tidelog.records.format.layout import RECORD_BATCH_OVERHEAD
 from tidelog.records.kernel._filter import BatchFilter
 from tidelog.records.kernel._in_place import InPlaceReader, peek
 
 #: What is read at once: less than half of a core's own cache.
 STEP = 256 << 10
-_HEADER = 61
 #: Rows for which there is always room.
 _FEW_ROWS = 8192
 
@@ -40,7 +40,7 @@ def read_in_place(
 
     `read(place, buffer)` reads from something that has `length` bytes."""
     pa = require_pyarrow()
-    head = bytearray(_HEADER)
+    head = bytearray(RECORD_BATCH_OVERHEAD)
     first = peek(bytes(head[: read(0, memoryview(head))]), length)
     if first is None:
         return Piece(None, 0, wanted.first)

@@ -24,13 +24,6 @@ TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 
-#: offset int64 + size int32, in front of every entry of any magic.
-LOG_OVERHEAD = 12
-#: The whole header of a magic 2 batch; its records start here.
-BATCH_OVERHEAD = 61
-#: Where the magic byte lies in an entry of any magic: all three formats agree on it.
-MAGIC_POSITION = 16
-
 
 class Codec(IntEnum):
     """Compression of a batch; the value is what the attribute bits hold."""

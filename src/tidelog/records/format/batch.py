@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
-from tidelog.records.format.attributes import BATCH_OVERHEAD, MAGIC_V2, BatchHeader, Codec, TimestampType
+from tidelog.records.format.attributes import MAGIC_V2, BatchHeader, Codec, TimestampType
+from tidelog.records.format.layout import RECORD_BATCH_OVERHEAD
 from tidelog.records.kernel._batches import BatchRun
 from tidelog.records.kernel._messages import read_entry
 from tidelog.records.kernel._record import Record, read_records
@@ -117,7 +118,7 @@ class RecordBatch:
         header = self.header
         if header.magic < MAGIC_V2:
             return read_entry(self.raw, limit=limit)
-        payload: memoryview | bytes = self.raw[BATCH_OVERHEAD:]
+        payload: memoryview | bytes = self.raw[RECORD_BATCH_OVERHEAD:]
         if header.is_compressed:
             payload = decompress(codec_of(header), payload, limit=limit)
         fixed = header.max_timestamp if header.timestamp_type == TimestampType.LOG_APPEND_TIME else None

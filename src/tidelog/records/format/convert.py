@@ -11,16 +11,9 @@ from __future__ import annotations
 
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
-from tidelog.records.format.attributes import (
-    BATCH_OVERHEAD,
-    LOG_OVERHEAD,
-    MAGIC_POSITION,
-    MAGIC_V1,
-    MAGIC_V2,
-    Codec,
-    TimestampType,
-)
+from tidelog.records.format.attributes import MAGIC_V1, MAGIC_V2, Codec, TimestampType
 from tidelog.records.format.batch import RecordBatch, Source, codec_of
+from tidelog.records.format.layout import MAGIC_OFFSET, RECORD_BATCH_OVERHEAD, entry_size
 from tidelog.records.kernel._batches import BatchRun
 from tidelog.records.kernel._convert import convert
 from tidelog.records.kernel._messages import end_of, inner_base, plain_end, unwrap
@@ -45,14 +38,14 @@ def _converted(buffer: Source, to_magic: int, fine: tuple[int, int], first_offse
     parts: list[bytes | memoryview] = []
     position = 0
     while position < end:
-        magic = view[position + MAGIC_POSITION]
+        magic = view[position + MAGIC_OFFSET]
         if fine[0] <= magic <= fine[1]:
             stop = end_of(view[:end], position, *fine)
             parts.append(view[position:stop])
         elif magic < MAGIC_V2 and (stop := plain_end(view[:end], position)) > position:
             parts.append(convert(view[position:stop], magic, to_magic, keep_from=first_offset)[0])
         else:
-            stop = position + LOG_OVERHEAD + int.from_bytes(view[position + 8 : position + LOG_OVERHEAD], "big")
+            stop = position + entry_size(view, position)
             run = BatchRun(view[position:stop])
             run.scan()
             batch = RecordBatch(run, 0)
@@ -72,7 +65,7 @@ def _convert_batch(batch: RecordBatch, to_magic: int, first_offset: int, limit: 
     base_offset = header.base_offset if header.magic == MAGIC_V2 else 0
     plain: bytes | memoryview
     if header.magic == MAGIC_V2:
-        plain = batch.raw[BATCH_OVERHEAD:]
+        plain = batch.raw[RECORD_BATCH_OVERHEAD:]
         if codec != Codec.NONE:
             plain = decompress(codec, plain, limit=limit)
     elif codec != Codec.NONE:

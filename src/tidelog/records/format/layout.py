@@ -53,6 +53,9 @@ MESSAGE_OVERHEAD_V1 = 22
 
 
 def entry_size(entry: bytes | bytearray | memoryview, position: int = 0) -> int:
-    """The size of the entry at `position`, of which the first twelve bytes must be there; negative lengths stay so."""
+    """The size of the entry at `position`, of which the first twelve bytes must be there.
+
+    A length is a signed number that nobody has checked yet: what comes out can be less than nothing.
+    """
     length = entry[position + LENGTH_OFFSET : position + LOG_OVERHEAD]
     return LOG_OVERHEAD + int.from_bytes(length, "big", signed=True)

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from tidelog.common.types import NO_TIMESTAMP
 from tidelog.records.codec.compression import compress
-from tidelog.records.format.attributes import LOG_OVERHEAD, MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec
+from tidelog.records.format.attributes import MAGIC_V0, MAGIC_V1, TIMESTAMP_TYPE_BIT, Codec
+from tidelog.records.format.layout import LOG_OVERHEAD, MESSAGE_OVERHEAD_V0, MESSAGE_OVERHEAD_V1
 
 Buffer = bytes | bytearray | memoryview
 
@@ -20,7 +21,7 @@ ENTRY = struct.Struct(">qi")
 TIMESTAMP = struct.Struct(">q")
 LENGTH = struct.Struct(">i")
 #: A message without key and value.
-OVERHEAD = {MAGIC_V0: 14, MAGIC_V1: 22}
+OVERHEAD = {MAGIC_V0: MESSAGE_OVERHEAD_V0, MAGIC_V1: MESSAGE_OVERHEAD_V1}
 CRC_SIZE = 4
 
 

@@ -25,17 +25,10 @@ from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64, NO_TIMESTAMP
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
-from tidelog.records.format.attributes import (
-    BATCH_OVERHEAD,
-    MAGIC_V0,
-    MAGIC_V1,
-    MAGIC_V2,
-    TIMESTAMP_TYPE_BIT,
-    Codec,
-    TimestampType,
-)
+from tidelog.records.format.attributes import MAGIC_V0, MAGIC_V1, MAGIC_V2, TIMESTAMP_TYPE_BIT, Codec, TimestampType
 from tidelog.records.format.batch import Record, RecordBatch
 from tidelog.records.format.builder import BatchBuilder
+from tidelog.records.format.layout import MAGIC_OFFSET, RECORD_BATCH_OVERHEAD
 from tidelog.records.format.origin import AppendOrigin
 from tidelog.records.kernel._batches import BatchRun
 from tidelog.records.kernel._convert import convert
@@ -147,7 +140,7 @@ def _run_of(records: bytes | bytearray | memoryview, request_version: int) -> Ba
     """The run of a request's records field, or None if it is a message set of magic 0 or 1."""
     if len(records) == 0:
         raise InvalidRecordError("the request has no record batch for the partition")
-    legacy = len(records) > 16 and records[16] < MAGIC_V2
+    legacy = len(records) > MAGIC_OFFSET and records[MAGIC_OFFSET] < MAGIC_V2
     if legacy and request_version < ONE_BATCH_SINCE:
         return None
     run = BatchRun(records)
@@ -272,7 +265,7 @@ def _to_messages(run: BatchRun, rules: ProduceRules, now_ms: int, next_offset: i
     if header.is_control or kind is not None:
         text = f"{kind or 'Control'} records cannot be used with magic version {rules.magic}"
         raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, text)
-    plain: bytes | memoryview = batch.raw[BATCH_OVERHEAD:]
+    plain: bytes | memoryview = batch.raw[RECORD_BATCH_OVERHEAD:]
     if header.is_compressed:
         plain = decompress(batch.codec, plain, limit=rules.max_unpacked_bytes)
     return _rewritten(

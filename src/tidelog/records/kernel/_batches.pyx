@@ -29,6 +29,13 @@ from tidelog.records.kernel._walk import fault_text
 from tidelog.records.format.attributes import BatchHeader, Codec
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
 
+from tidelog.records.kernel._layout cimport (
+    ATTRIBUTES_OFFSET, BASE_SEQUENCE_OFFSET, BASE_TIMESTAMP_OFFSET, CODEC_MASK, CONTROL_BIT, CRC_OFFSET,
+    LAST_OFFSET_DELTA_OFFSET, LENGTH_OFFSET, LOG_OVERHEAD, MAGIC_OFFSET, MAX_TIMESTAMP_OFFSET,
+    MESSAGE_ATTRIBUTES_OFFSET, MESSAGE_CRC_OFFSET, MESSAGE_TIMESTAMP_OFFSET, PARTITION_LEADER_EPOCH_OFFSET,
+    PRODUCER_EPOCH_OFFSET, PRODUCER_ID_OFFSET, RECORDS_COUNT_OFFSET, RECORD_BATCH_OVERHEAD, TIMESTAMP_TYPE_BIT,
+    message_key_size_offset, message_overhead
+)
 from tidelog.records.kernel._messages cimport MessageWalk, check_message, crc32_init, message_crc, walk_wrapper
 from tidelog.records.kernel._walk cimport RISING, SEQUENTIAL, Walk, walk_records
 
@@ -49,13 +56,6 @@ crc32_init()
 crc32c_init()
 
 cdef enum:
-    OVERHEAD = 61               # header of a magic 2 batch
-    LOG_OVERHEAD = 12           # offset and size, in front of every entry
-    MAGIC_AT = 16
-    LEGACY_OVERHEAD = 14        # a magic 0 message without key and value
-    CODEC_MASK = 0x07
-    LOG_APPEND_TIME_BIT = 0x08
-    CONTROL_BIT = 0x20
     UNLOCK_FROM = 32768         # bytes from which a check is worth giving up the GIL for
 
 cdef enum:
@@ -73,34 +73,34 @@ cdef inline void note_walk(Batch* batch, Walk* walk) noexcept nogil:
 
 cdef int64_t entry_size(const uint8_t* p, Py_ssize_t position) except -1:
     """The size of the batch or message at p, of which the magic byte and what is in front of it must be there."""
-    cdef int64_t size = <int64_t>load_i32(p + 8) + LOG_OVERHEAD
-    if p[MAGIC_AT] > 2:
-        raise CorruptRecordError(f"the batch has magic {<int8_t>p[MAGIC_AT]}: expected 0, 1 or 2", position)
-    if size < (OVERHEAD if p[MAGIC_AT] == 2 else LOG_OVERHEAD + LEGACY_OVERHEAD + 8 * p[MAGIC_AT]):
-        raise CorruptRecordError(f"the batch has {size} bytes: too few for magic {p[MAGIC_AT]}", position)
+    cdef int64_t size = <int64_t>load_i32(p + LENGTH_OFFSET) + LOG_OVERHEAD
+    if p[MAGIC_OFFSET] > 2:
+        raise CorruptRecordError(f"the batch has magic {<int8_t>p[MAGIC_OFFSET]}: expected 0, 1 or 2", position)
+    if size < (RECORD_BATCH_OVERHEAD if p[MAGIC_OFFSET] == 2 else LOG_OVERHEAD + message_overhead(p[MAGIC_OFFSET])):
+        raise CorruptRecordError(f"the batch has {size} bytes: too few for magic {p[MAGIC_OFFSET]}", position)
     return size
 
 
 cdef void read_v2(Batch* batch, const uint8_t* p) noexcept nogil:
     batch.base_offset = load_i64(p)
-    batch.leader_epoch = load_i32(p + 12)
-    batch.attributes = load_i16(p + 21)
-    batch.last_offset_delta = load_i32(p + 23)
-    batch.base_timestamp = load_i64(p + 27)
-    batch.max_timestamp = load_i64(p + 35)
-    batch.producer_id = load_i64(p + 43)
-    batch.producer_epoch = load_i16(p + 51)
-    batch.base_sequence = load_i32(p + 53)
-    batch.record_count = load_i32(p + 57)
+    batch.leader_epoch = load_i32(p + PARTITION_LEADER_EPOCH_OFFSET)
+    batch.attributes = load_i16(p + ATTRIBUTES_OFFSET)
+    batch.last_offset_delta = load_i32(p + LAST_OFFSET_DELTA_OFFSET)
+    batch.base_timestamp = load_i64(p + BASE_TIMESTAMP_OFFSET)
+    batch.max_timestamp = load_i64(p + MAX_TIMESTAMP_OFFSET)
+    batch.producer_id = load_i64(p + PRODUCER_ID_OFFSET)
+    batch.producer_epoch = load_i16(p + PRODUCER_EPOCH_OFFSET)
+    batch.base_sequence = load_i32(p + BASE_SEQUENCE_OFFSET)
+    batch.record_count = load_i32(p + RECORDS_COUNT_OFFSET)
 
 
 cdef void read_legacy(Batch* batch, const uint8_t* p) noexcept nogil:
     """A magic 0 or 1 entry: one message, or the wrapper of a compressed set."""
     batch.base_offset = load_i64(p)
     batch.leader_epoch = batch.base_sequence = -1
-    batch.attributes = <int8_t>p[17]
+    batch.attributes = <int8_t>p[MESSAGE_ATTRIBUTES_OFFSET]
     batch.last_offset_delta = 0
-    batch.base_timestamp = batch.max_timestamp = load_i64(p + 18) if batch.magic else -1
+    batch.base_timestamp = batch.max_timestamp = load_i64(p + MESSAGE_TIMESTAMP_OFFSET) if batch.magic else -1
     batch.producer_id = batch.producer_epoch = -1
     batch.record_count = -1 if batch.attributes & CODEC_MASK else 1
 
@@ -113,7 +113,7 @@ cdef void note_message(Batch* batch, const uint8_t* p) noexcept nogil:
     batch.found_max_timestamp = max(batch.max_timestamp, <int64_t>-1)
     batch.found_min_timestamp = INT64_MAX if batch.max_timestamp == -1 else batch.max_timestamp
     batch.found_max_index = 0 if batch.max_timestamp > -1 else -1
-    batch.found_null_key = 0 if load_i32(p + 18 + 8 * batch.magic) < 0 else -1
+    batch.found_null_key = 0 if load_i32(p + message_key_size_offset(batch.magic)) < 0 else -1
 
 
 cdef int64_t stamp_message(Batch* batch, uint8_t* p, int64_t first_offset, int64_t log_append_time) except? -2:
@@ -134,12 +134,12 @@ cdef int64_t stamp_message(Batch* batch, uint8_t* p, int64_t first_offset, int64
             timestamp = log_append_time
         elif timestamp < -1:
             timestamp = -1
-        if timestamp != batch.max_timestamp or (log_append_time >= 0) != bool(batch.attributes & LOG_APPEND_TIME_BIT):
+        if timestamp != batch.max_timestamp or (log_append_time >= 0) != bool(batch.attributes & TIMESTAMP_TYPE_BIT):
             batch.max_timestamp = batch.base_timestamp = timestamp
-            batch.attributes = (batch.attributes & CODEC_MASK) | (LOG_APPEND_TIME_BIT if log_append_time >= 0 else 0)
-            p[17] = <uint8_t>batch.attributes
-            store_64(p + 18, timestamp)
-            store_32(p + 12, message_crc(p, batch.size - LOG_OVERHEAD))
+            batch.attributes = (batch.attributes & CODEC_MASK) | (TIMESTAMP_TYPE_BIT if log_append_time >= 0 else 0)
+            p[MESSAGE_ATTRIBUTES_OFFSET] = <uint8_t>batch.attributes
+            store_64(p + MESSAGE_TIMESTAMP_OFFSET, timestamp)
+            store_32(p + MESSAGE_CRC_OFFSET, message_crc(p, batch.size - LOG_OVERHEAD))
     return last_offset + 1
 
 
@@ -241,7 +241,7 @@ cdef class BatchRun:
         cdef Batch* batch = self.grow()
         batch.position = position
         batch.size = <int32_t>size
-        batch.magic = <int8_t>p[MAGIC_AT]
+        batch.magic = <int8_t>p[MAGIC_OFFSET]
         batch.walked = 0
         if batch.magic == 2:
             read_v2(batch, p)
@@ -259,7 +259,8 @@ cdef class BatchRun:
         cdef const uint8_t* p = self.data + position
         if position < 0 or size < 0 or size > self.length - position:
             raise CorruptRecordError(f"a batch of {size} bytes does not lie in a buffer of {self.length}", position)
-        if size >= OVERHEAD and p[MAGIC_AT] == 2 and load_i32(p + 8) == size - LOG_OVERHEAD:
+        if (size >= RECORD_BATCH_OVERHEAD and p[MAGIC_OFFSET] == 2
+                and load_i32(p + LENGTH_OFFSET) == size - LOG_OVERHEAD):
             return self.append_c(position, size)
         raise add_fault(p, position, size)
 
@@ -267,7 +268,7 @@ cdef class BatchRun:
         cdef int64_t size
         if start < 0 or end > self.length or start > end:
             raise ValueError(f"no part of a buffer of {self.length} bytes: {start} to {end}")
-        while end - start > MAGIC_AT:
+        while end - start > MAGIC_OFFSET:
             size = entry_size(self.data + start, start)
             if size > end - start:
                 break
@@ -306,7 +307,7 @@ cdef class BatchRun:
         codec = batch.attributes & CODEC_MASK
         if codec > 4:
             raise InvalidRecordError(f"the batch at byte {batch.position} has codec {codec}: expected 0 to 4")
-        packed = self.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD)
+        packed = self.view_of(batch.position + RECORD_BATCH_OVERHEAD, batch.size - RECORD_BATCH_OVERHEAD)
         try:
             plain = decompress(Codec(codec), packed, limit=limit)
         except CorruptRecordError as error:  # the checksum was right: sending it again will not help
@@ -349,7 +350,7 @@ cdef class BatchRun:
         cdef Batch* batch
         for index in range(first, stop):
             batch = &self.batches[index]
-            if (batch.magic != 2 or not batch.walked or batch.attributes & LOG_APPEND_TIME_BIT
+            if (batch.magic != 2 or not batch.walked or batch.attributes & TIMESTAMP_TYPE_BIT
                     or (codec >= 0 and codec != batch.attributes & CODEC_MASK)
                     or (keys and batch.found_null_key >= 0)
                     or batch.found_min_timestamp < earliest or batch.found_max_timestamp > latest):
@@ -373,20 +374,20 @@ cdef class BatchRun:
             batch.base_offset = first_offset
             batch.leader_epoch = leader_epoch
             store_64(p, first_offset)
-            store_32(p + 12, <uint32_t>leader_epoch)
+            store_32(p + PARTITION_LEADER_EPOCH_OFFSET, <uint32_t>leader_epoch)
             first_offset += <int64_t>batch.last_offset_delta + 1
             if log_append_time >= 0:
-                batch.attributes |= LOG_APPEND_TIME_BIT
+                batch.attributes |= TIMESTAMP_TYPE_BIT
                 batch.max_timestamp = log_append_time
             elif batch.walked and (batch.found_max_timestamp != batch.max_timestamp
-                                   or batch.attributes & LOG_APPEND_TIME_BIT):
-                batch.attributes &= ~LOG_APPEND_TIME_BIT
+                                   or batch.attributes & TIMESTAMP_TYPE_BIT):
+                batch.attributes &= ~TIMESTAMP_TYPE_BIT
                 batch.max_timestamp = batch.found_max_timestamp
             else:
                 continue
-            store_16(p + 21, batch.attributes)
-            store_64(p + 35, batch.max_timestamp)
-            store_32(p + 17, crc32c_update(0, p + 21, batch.size - 21))
+            store_16(p + ATTRIBUTES_OFFSET, batch.attributes)
+            store_64(p + MAX_TIMESTAMP_OFFSET, batch.max_timestamp)
+            store_32(p + CRC_OFFSET, crc32c_update(0, p + ATTRIBUTES_OFFSET, batch.size - ATTRIBUTES_OFFSET))
         return first_offset - 1
 
     cdef object view_of(self, Py_ssize_t position, Py_ssize_t size):
@@ -460,7 +461,7 @@ cdef class BatchRun:
 
     def header(self, Py_ssize_t index):
         cdef Batch* b = at(self, index)
-        crc = load_u32(self.data + b.position + (17 if b.magic == 2 else 12))
+        crc = load_u32(self.data + b.position + (CRC_OFFSET if b.magic == 2 else MESSAGE_CRC_OFFSET))
         return BatchHeader(b.position, b.size, b.base_offset, b.last_offset_delta, b.leader_epoch, b.magic, crc,
                            b.attributes, b.base_timestamp, b.max_timestamp, b.producer_id, b.producer_epoch,
                            b.base_sequence, b.record_count)
@@ -527,14 +528,15 @@ cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssiz
     while index[0] < stop and batches[index[0]].magic == 2:
         batch = &batches[index[0]]
         p = data + batch.position
-        if crc and crc32c_update(0, p + 21, batch.size - 21) != load_u32(p + 17):
+        if crc and crc32c_update(0, p + ATTRIBUTES_OFFSET, batch.size - ATTRIBUTES_OFFSET) != load_u32(p + CRC_OFFSET):
             return BAD_CRC
         if records:
             if not (client_rules_hold(batch) if client else disk_rules_hold(batch)):
                 return BAD_BATCH
             if not batch.attributes & CODEC_MASK:
-                fault = walk_records(p + OVERHEAD, p + batch.size, batch.record_count, batch.base_timestamp,
-                                     batch.last_offset_delta, SEQUENTIAL if client else RISING, walk)
+                fault = walk_records(p + RECORD_BATCH_OVERHEAD, p + batch.size, batch.record_count,
+                                     batch.base_timestamp, batch.last_offset_delta,
+                                     SEQUENTIAL if client else RISING, walk)
                 if fault:
                     return fault
                 note_walk(batch, walk)
@@ -544,17 +546,17 @@ cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssiz
 
 cdef object add_fault(const uint8_t* p, Py_ssize_t position, Py_ssize_t size):
     """The error for bytes that are not exactly one magic 2 batch."""
-    if size <= MAGIC_AT:
-        return CorruptRecordError(f"a batch of {size} bytes: expected at least {OVERHEAD}", position)
-    magic = <int8_t>p[MAGIC_AT]
+    if size <= MAGIC_OFFSET:
+        return CorruptRecordError(f"a batch of {size} bytes: expected at least {RECORD_BATCH_OVERHEAD}", position)
+    magic = <int8_t>p[MAGIC_OFFSET]
     if magic in (0, 1):
         return InvalidRecordError(f"the batch has magic {magic}: this version of the request takes only magic 2")
     if magic != 2:
         return CorruptRecordError(f"the batch has magic {magic}: expected 2", position)
-    stated = load_i32(p + 8)
-    if stated < OVERHEAD - LOG_OVERHEAD:
+    stated = load_i32(p + LENGTH_OFFSET)
+    if stated < RECORD_BATCH_OVERHEAD - LOG_OVERHEAD:
         return CorruptRecordError(f"the batch's length field says {stated}: expected at least "
-                                  f"{OVERHEAD - LOG_OVERHEAD}", position)
+                                  f"{RECORD_BATCH_OVERHEAD - LOG_OVERHEAD}", position)
     if stated < size - LOG_OVERHEAD:
         return InvalidRecordError(f"{size - LOG_OVERHEAD - stated} bytes follow the batch: this version of the request "
                                   f"takes exactly one batch per partition")
@@ -566,9 +568,9 @@ cdef object batch_fault(BatchRun run, Py_ssize_t index, int fault, Walk* walk, b
     cdef Batch* batch = &run.batches[index]
     cdef uint8_t* p = run.data + batch.position
     if fault == BAD_CRC:
-        found = crc32c_update(0, p + 21, batch.size - 21)
-        return CorruptRecordError(f"the batch's checksum is {found:#010x}: its header says {load_u32(p + 17):#010x}",
-                                  batch.position)
+        found = crc32c_update(0, p + ATTRIBUTES_OFFSET, batch.size - ATTRIBUTES_OFFSET)
+        return CorruptRecordError(f"the batch's checksum is {found:#010x}: "
+                                  f"its header says {load_u32(p + CRC_OFFSET):#010x}", batch.position)
     if fault == BAD_BATCH:
         text = client_fault(batch) if client else None
         if text is None:

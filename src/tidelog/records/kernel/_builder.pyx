@@ -10,7 +10,8 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tidelog.records.kernel._header cimport BATCH_OVERHEAD, Header, crc32c_init, write_header
+from tidelog.records.kernel._header cimport Header, crc32c_init, write_header
+from tidelog.records.kernel._layout cimport CODEC_MASK, DELETE_HORIZON_BIT, RECORD_BATCH_OVERHEAD, TIMESTAMP_TYPE_BIT
 
 from tidelog.records.format.attributes import Codec
 from tidelog.records.codec.compression import compress
@@ -22,10 +23,6 @@ cdef extern from "tidelog/records/kernel/_wire.h":
 
 crc32c_init()
 
-cdef enum:
-    CODEC_MASK = 0x07
-    LOG_APPEND_TIME_BIT = 0x08
-    DELETE_HORIZON_BIT = 0x40
 
 
 cdef inline Py_ssize_t size_of_bytes(bytes data) noexcept:
@@ -99,10 +96,10 @@ cdef class BatchWriter:
         if delete_horizon is not None:
             self.attributes |= DELETE_HORIZON_BIT
         if log_append_time is not None:
-            self.attributes |= LOG_APPEND_TIME_BIT
+            self.attributes |= TIMESTAMP_TYPE_BIT
         self.base_timestamp = self.horizon
         self.max_timestamp = -1
-        self.used = BATCH_OVERHEAD
+        self.used = RECORD_BATCH_OVERHEAD
 
     def __dealloc__(self):
         PyMem_Free(self.data)
@@ -176,24 +173,25 @@ cdef class BatchWriter:
                              f"{self.base_offset + last_delta}")
         codec = self.attributes & CODEC_MASK
         if codec:
-            plain = PyBytes_FromStringAndSize(<char*>self.data + BATCH_OVERHEAD, self.used - BATCH_OVERHEAD)
+            plain = PyBytes_FromStringAndSize(<char*>self.data + RECORD_BATCH_OVERHEAD,
+                                              self.used - RECORD_BATCH_OVERHEAD)
             packed = compress(Codec(codec), plain, level=self.level)
-            size = BATCH_OVERHEAD + len(packed)
+            size = RECORD_BATCH_OVERHEAD + len(packed)
         batch = PyBytes_FromStringAndSize(NULL, size)
         p = <uint8_t*>PyBytes_AS_STRING(batch)
         if codec:
-            memcpy(p + BATCH_OVERHEAD, PyBytes_AS_STRING(packed), size - BATCH_OVERHEAD)
+            memcpy(p + RECORD_BATCH_OVERHEAD, PyBytes_AS_STRING(packed), size - RECORD_BATCH_OVERHEAD)
         else:
-            memcpy(p + BATCH_OVERHEAD, self.data + BATCH_OVERHEAD, size - BATCH_OVERHEAD)
+            memcpy(p + RECORD_BATCH_OVERHEAD, self.data + RECORD_BATCH_OVERHEAD, size - RECORD_BATCH_OVERHEAD)
         self.seal(p, size, last_delta)
         return batch
 
     def build_empty(self, int64_t last_offset, int64_t timestamp):
         """A batch of no records, as compaction leaves it for a producer whose last sequence must not be forgotten."""
-        batch = PyBytes_FromStringAndSize(NULL, BATCH_OVERHEAD)
+        batch = PyBytes_FromStringAndSize(NULL, RECORD_BATCH_OVERHEAD)
         self.base_timestamp, self.max_timestamp = -1, timestamp  # no records, no base; as Kafka writes it
         self.attributes &= ~CODEC_MASK
-        self.seal(<uint8_t*>PyBytes_AS_STRING(batch), BATCH_OVERHEAD, last_offset - self.base_offset)
+        self.seal(<uint8_t*>PyBytes_AS_STRING(batch), RECORD_BATCH_OVERHEAD, last_offset - self.base_offset)
         return batch
 
     cdef void seal(self, uint8_t* p, Py_ssize_t size, int64_t last_delta) noexcept:

@@ -15,6 +15,7 @@ from libc.string cimport memset
 from tidelog.records.kernel._batches cimport Batch, BatchRun
 from tidelog.records.kernel._fields cimport Fields, read_fields
 from tidelog.records.kernel._filter cimport BatchFilter
+from tidelog.records.kernel._layout cimport CODEC_MASK, RECORD_BATCH_OVERHEAD, TIMESTAMP_TYPE_BIT
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.records.format.attributes import Codec
@@ -32,9 +33,6 @@ cdef extern from "tidelog/records/kernel/_columns.h":
     void clear_bit(uint8_t* bits, int64_t index) nogil
 
 cdef enum:
-    OVERHEAD = 61
-    CODEC_MASK = 0x07
-    LOG_APPEND_TIME_BIT = 0x08
     SMALLEST_RECORD = 7
     LONGEST_VARINT = 5
 
@@ -228,14 +226,15 @@ cdef class ColumnReader:
             if batch.attributes & CODEC_MASK:
                 self.add_packed(run, batch)
             else:
-                self.add_part(batch, base, base + batch.position + OVERHEAD, batch.size - OVERHEAD, number)
+                self.add_part(batch, base, base + batch.position + RECORD_BATCH_OVERHEAD,
+                              batch.size - RECORD_BATCH_OVERHEAD, number)
         return end
 
     cdef int add_packed(self, BatchRun run, Batch* batch) except -1:
         codec = batch.attributes & CODEC_MASK
         if codec > 4:
             raise CorruptRecordError(f"codec {codec}: expected 0 to 4", batch.position)
-        packed = run.view_of(batch.position + OVERHEAD, batch.size - OVERHEAD)
+        packed = run.view_of(batch.position + RECORD_BATCH_OVERHEAD, batch.size - RECORD_BATCH_OVERHEAD)
         cdef bytes plain = decompress(Codec(codec), packed, limit=self.limit)
         cdef const uint8_t* start = self.hold(plain)
         return self.add_part(batch, start, start, len(plain), <int32_t>len(self.buffers) - 1)
@@ -303,7 +302,7 @@ cdef int set_part(Part* part, Batch* batch, const uint8_t* start, Py_ssize_t siz
     part.base_offset = batch.base_offset
     part.base_timestamp = batch.base_timestamp
     part.fixed_timestamp = batch.max_timestamp
-    part.timestamp_type = 1 if batch.attributes & LOG_APPEND_TIME_BIT else 0
+    part.timestamp_type = 1 if batch.attributes & TIMESTAMP_TYPE_BIT else 0
     part.count = batch.record_count
     part.buffer = 0
     return 0

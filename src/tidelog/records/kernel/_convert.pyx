@@ -14,9 +14,12 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int32_t, int64_t, uint
 from libc.string cimport memcpy
 
 from tidelog.records.kernel._fields cimport Fields, read_fields
-from tidelog.records.kernel._header cimport BATCH_OVERHEAD, Header, crc32c_init, write_header
+from tidelog.records.kernel._header cimport Header, crc32c_init, write_header
+from tidelog.records.kernel._layout cimport (
+    LOG_OVERHEAD, MESSAGE_OVERHEAD_V0, RECORD_BATCH_OVERHEAD, TIMESTAMP_TYPE_BIT, message_overhead
+)
 from tidelog.records.kernel._messages cimport (
-    ENTRY_HEAD, MESSAGE_CUT, SMALLEST_MESSAGE, Message, crc32_init, read_message, write_message
+    MESSAGE_CUT, Message, crc32_init, read_message, write_message
 )
 
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError
@@ -32,7 +35,6 @@ crc32_init()
 crc32c_init()
 
 cdef enum:
-    LOG_APPEND_TIME_BIT = 0x08
     SMALLEST_RECORD = 7         # of magic 2, with its length
     RECORD_NUMBERS = 40         # the most bytes that the numbers of a magic 2 record take, with room to write in words
     MESSAGE_NUMBERS = 34        # the same of a magic 1 message
@@ -190,7 +192,7 @@ def convert(const uint8_t[::1] data, int magic, int to_magic, *, int32_t count=0
     cdef Input source
     cdef Output out
     cdef Py_ssize_t length = data.shape[0]
-    cdef Py_ssize_t most = length // SMALLEST_RECORD if magic == 2 else length // (ENTRY_HEAD + SMALLEST_MESSAGE)
+    cdef Py_ssize_t most = length // SMALLEST_RECORD if magic == 2 else length // (LOG_OVERHEAD + MESSAGE_OVERHEAD_V0)
     cdef int fault
     if codec == Codec.ZSTD and to_magic < 2:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs magic 2, not magic {to_magic}")
@@ -204,17 +206,17 @@ def convert(const uint8_t[::1] data, int magic, int to_magic, *, int32_t count=0
     source.fixed, source.timestamp = fixed is not None, 0 if fixed is None else fixed
     source.refuse_headers = refuse_headers
     out.magic, out.keep_headers, out.relative = to_magic, to_magic == 2, to_magic == 1 and codec != Codec.NONE
-    out.attributes = LOG_APPEND_TIME_BIT if append_time is not None and to_magic else 0
+    out.attributes = TIMESTAMP_TYPE_BIT if append_time is not None and to_magic else 0
     out.renumber = number_from is not None
     out.first_offset = out.next_offset = number_from or 0
     out.base_timestamp = out.max_timestamp = out.max_index = -1
     out.count = 0
-    cdef Py_ssize_t room = BATCH_OVERHEAD + length + (most + 1) * max(RECORD_NUMBERS, MESSAGE_NUMBERS)
+    cdef Py_ssize_t room = RECORD_BATCH_OVERHEAD + length + (most + 1) * max(RECORD_NUMBERS, MESSAGE_NUMBERS)
     cdef uint8_t* made = <uint8_t*>PyMem_RawMalloc(room)
     if made == NULL:
         raise MemoryError
     try:
-        out.p = made + BATCH_OVERHEAD
+        out.p = made + RECORD_BATCH_OVERHEAD
         with nogil:
             fault = convert_records(&source, &out)
         if fault:
@@ -228,7 +230,7 @@ def convert(const uint8_t[::1] data, int magic, int to_magic, *, int32_t count=0
 
 cdef bytes finish(uint8_t* made, Output* out, object codec, object level):
     """Pack the records behind `made`'s first 61 bytes, and put header or wrapper around them."""
-    cdef uint8_t* records = made + BATCH_OVERHEAD
+    cdef uint8_t* records = made + RECORD_BATCH_OVERHEAD
     cdef Py_ssize_t size = out.p - records
     cdef bytes batch, packed = None
     cdef Header header
@@ -239,17 +241,17 @@ cdef bytes finish(uint8_t* made, Output* out, object codec, object level):
     elif out.magic < 2:
         return PyBytes_FromStringAndSize(<char*>records, size)
     if out.magic < 2:
-        batch = PyBytes_FromStringAndSize(NULL, ENTRY_HEAD + SMALLEST_MESSAGE + 8 * out.magic + size)
+        batch = PyBytes_FromStringAndSize(NULL, LOG_OVERHEAD + message_overhead(out.magic) + size)
         write_message(<uint8_t*>PyBytes_AS_STRING(batch), out.magic, out.attributes | <uint8_t>codec,
                       out.next_offset - 1, out.max_timestamp, NULL, -1, records, <int32_t>size)
         return batch
-    batch = PyBytes_FromStringAndSize(NULL, BATCH_OVERHEAD + size)
+    batch = PyBytes_FromStringAndSize(NULL, RECORD_BATCH_OVERHEAD + size)
     p = <uint8_t*>PyBytes_AS_STRING(batch)
-    memcpy(p + BATCH_OVERHEAD, records, size)
+    memcpy(p + RECORD_BATCH_OVERHEAD, records, size)
     header.base_offset, header.base_timestamp, header.max_timestamp = \
         out.first_offset, out.base_timestamp, out.max_timestamp
     header.producer_id = header.producer_epoch = header.base_sequence = header.leader_epoch = -1
     header.attributes = <int>codec | out.attributes
     header.count, header.last_offset_delta = out.count, <int32_t>(out.next_offset - 1 - out.first_offset)
-    write_header(p, BATCH_OVERHEAD + size, &header)
+    write_header(p, RECORD_BATCH_OVERHEAD + size, &header)
     return batch

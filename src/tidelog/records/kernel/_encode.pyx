@@ -9,7 +9,8 @@ from array import array
 
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 
-from tidelog.records.kernel._header cimport BATCH_OVERHEAD, Header, crc32c_init, write_header
+from tidelog.records.kernel._header cimport Header, crc32c_init, write_header
+from tidelog.records.kernel._layout cimport CODEC_MASK, RECORD_BATCH_OVERHEAD
 
 from tidelog.records.format.attributes import Codec
 from tidelog.records.codec.compression import compress
@@ -31,7 +32,6 @@ cdef extern from "tidelog/records/kernel/_murmur2.h":
 crc32c_init()
 
 cdef enum:
-    CODEC_MASK = 0x07
     FIXED = 41                  # the most that a record's own numbers take
 
 
@@ -261,24 +261,24 @@ cdef class BatchEncoder:
     cdef int64_t encode_one(self, int64_t place, list batches, allocate) except -1:
         """Append the batch that starts at `place`; return where the next one starts."""
         cdef Filled filled
-        cdef int64_t room = self.max_batch_bytes - BATCH_OVERHEAD
+        cdef int64_t room = self.max_batch_bytes - RECORD_BATCH_OVERHEAD
         room = min(room, bound(&self.rows, place, room))
         cdef uint8_t[::1] memory
         while True:
-            if room + BATCH_OVERHEAD + COPY_SLACK > INT32_MAX:
+            if room + RECORD_BATCH_OVERHEAD + COPY_SLACK > INT32_MAX:
                 raise OverflowError(f"row {place} does not fit a batch")
-            batch = memoryview(allocate(BATCH_OVERHEAD + max(room, 0) + COPY_SLACK)).cast("B")
+            batch = memoryview(allocate(RECORD_BATCH_OVERHEAD + max(room, 0) + COPY_SLACK)).cast("B")
             memory = batch
             with nogil:
-                fill_records(&self.rows, place, &memory[BATCH_OVERHEAD], room, &filled)
+                fill_records(&self.rows, place, &memory[RECORD_BATCH_OVERHEAD], room, &filled)
             if filled.next_place > place:
                 break
             room = filled.needed
-        batch = batch[:BATCH_OVERHEAD + filled.used]
+        batch = batch[:RECORD_BATCH_OVERHEAD + filled.used]
         if self.attributes & CODEC_MASK:
-            packed = compress(Codec(self.attributes & CODEC_MASK), batch[BATCH_OVERHEAD:], level=self.level)
-            batch = memoryview(allocate(BATCH_OVERHEAD + len(packed))).cast("B")
-            batch[BATCH_OVERHEAD:] = packed
+            packed = compress(Codec(self.attributes & CODEC_MASK), batch[RECORD_BATCH_OVERHEAD:], level=self.level)
+            batch = memoryview(allocate(RECORD_BATCH_OVERHEAD + len(packed))).cast("B")
+            batch[RECORD_BATCH_OVERHEAD:] = packed
             memory = batch
         self.seal(&memory[0], len(batch), place, &filled)
         batches.append(batch)

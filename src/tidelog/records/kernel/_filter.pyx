@@ -8,15 +8,12 @@ transactional batches do not count, until its abort marker. So a filter must see
 from libc.stdint cimport int16_t
 
 from tidelog.records.kernel._fields cimport Fields, read_fields_narrow
+from tidelog.records.kernel._layout cimport CODEC_MASK, CONTROL_BIT, RECORD_BATCH_OVERHEAD, TRANSACTIONAL_BIT
 
 cdef extern from "tidelog/records/kernel/_wire.h":
     int16_t load_i16(const uint8_t* p) nogil
 
 cdef enum:
-    OVERHEAD = 61
-    CODEC_MASK = 0x07
-    TRANSACTIONAL_BIT = 0x10
-    CONTROL_BIT = 0x20
     ABORT = 0
 
 
@@ -52,6 +49,6 @@ cdef bint is_abort_marker(const uint8_t* p, Batch* batch) noexcept nogil:
     cdef Fields f
     if batch.record_count < 1 or batch.attributes & CODEC_MASK:
         return False
-    if read_fields_narrow(p + OVERHEAD, p + batch.size, &f) != 0:
+    if read_fields_narrow(p + RECORD_BATCH_OVERHEAD, p + batch.size, &f) != 0:
         return False
     return f.key_length >= 4 and load_i16(f.key + 2) == ABORT

@@ -3,9 +3,8 @@
 #define TIDELOG_HEADER_H
 
 #include "_crc32c.h"
+#include "_layout.h"
 #include "_wire.h"
-
-#define BATCH_OVERHEAD 61
 
 typedef struct {
     int64_t base_offset;
@@ -22,19 +21,19 @@ typedef struct {
 
 /* `size` is that of the whole batch; its records are there already. */
 static inline void write_header(uint8_t *p, int64_t size, const Header *header) {
-    store_64(p, (uint64_t)header->base_offset);
-    store_32(p + 8, (uint32_t)(size - 12));
-    store_32(p + 12, (uint32_t)header->leader_epoch);
-    p[16] = 2;
-    store_16(p + 21, (uint16_t)header->attributes);
-    store_32(p + 23, (uint32_t)header->last_offset_delta);
-    store_64(p + 27, (uint64_t)header->base_timestamp);
-    store_64(p + 35, (uint64_t)header->max_timestamp);
-    store_64(p + 43, (uint64_t)header->producer_id);
-    store_16(p + 51, (uint16_t)header->producer_epoch);
-    store_32(p + 53, (uint32_t)header->base_sequence);
-    store_32(p + 57, (uint32_t)header->count);
-    store_32(p + 17, crc32c_update(0, p + 21, (size_t)(size - 21)));
+    store_64(p + BASE_OFFSET_OFFSET, (uint64_t)header->base_offset);
+    store_32(p + LENGTH_OFFSET, (uint32_t)(size - LOG_OVERHEAD));
+    store_32(p + PARTITION_LEADER_EPOCH_OFFSET, (uint32_t)header->leader_epoch);
+    p[MAGIC_OFFSET] = 2;
+    store_16(p + ATTRIBUTES_OFFSET, (uint16_t)header->attributes);
+    store_32(p + LAST_OFFSET_DELTA_OFFSET, (uint32_t)header->last_offset_delta);
+    store_64(p + BASE_TIMESTAMP_OFFSET, (uint64_t)header->base_timestamp);
+    store_64(p + MAX_TIMESTAMP_OFFSET, (uint64_t)header->max_timestamp);
+    store_64(p + PRODUCER_ID_OFFSET, (uint64_t)header->producer_id);
+    store_16(p + PRODUCER_EPOCH_OFFSET, (uint16_t)header->producer_epoch);
+    store_32(p + BASE_SEQUENCE_OFFSET, (uint32_t)header->base_sequence);
+    store_32(p + RECORDS_COUNT_OFFSET, (uint32_t)header->count);
+    store_32(p + CRC_OFFSET, crc32c_update(0, p + ATTRIBUTES_OFFSET, (size_t)(size - ATTRIBUTES_OFFSET)));
 }
 
 #endif

@@ -16,6 +16,5 @@ cdef extern from "tidelog/records/kernel/_header.h":
         int16_t attributes
         int16_t producer_epoch
 
-    int BATCH_OVERHEAD
     void crc32c_init() nogil
     void write_header(uint8_t* p, int64_t size, const Header* header) nogil

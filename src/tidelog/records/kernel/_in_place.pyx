@@ -17,14 +17,10 @@ from libc.stdint cimport int64_t, uint8_t, uintptr_t
 from tidelog.records.kernel._batches cimport Batch, entry_size, read_v2
 from tidelog.records.kernel._columns cimport Part, Target, fill_part, set_part, set_target, target_sizes
 from tidelog.records.kernel._filter cimport BatchFilter
+from tidelog.records.kernel._layout cimport CODEC_MASK, CONTROL_BIT, MAGIC_OFFSET, RECORD_BATCH_OVERHEAD
 
 from tidelog.common.errors import CorruptRecordError
 
-cdef enum:
-    OVERHEAD = 61
-    MAGIC_AT = 16
-    CODEC_MASK = 0x07
-    CONTROL_BIT = 0x20
 
 
 def peek(bytes head, int64_t length):
@@ -33,18 +29,18 @@ def peek(bytes head, int64_t length):
     cdef const uint8_t* p = <const uint8_t*><const char*>head
     cdef Batch batch
     cdef Part part
-    if len(head) <= MAGIC_AT:
+    if len(head) <= MAGIC_OFFSET:
         return None
     cdef int64_t size = entry_size(p, 0)
-    if size > length or (p[MAGIC_AT] == 2 and len(head) < OVERHEAD):
+    if size > length or (p[MAGIC_OFFSET] == 2 and len(head) < RECORD_BATCH_OVERHEAD):
         return None
-    if p[MAGIC_AT] != 2:
+    if p[MAGIC_OFFSET] != 2:
         return size, -1
     read_v2(&batch, p)
     if batch.attributes & CODEC_MASK:
         return size, -1
     batch.position = 0
-    set_part(&part, &batch, p, size - OVERHEAD)  # a number that cannot be is an error
+    set_part(&part, &batch, p, size - RECORD_BATCH_OVERHEAD)  # a number that cannot be is an error
     return size, part.count
 
 
@@ -113,12 +109,12 @@ cdef class InPlaceReader:
         cdef const uint8_t* p = self.data + self.size
         cdef Py_ssize_t left = have - self.size
         cdef int64_t size
-        if left <= MAGIC_AT:
-            return self.capacity - self.size > MAGIC_AT
+        if left <= MAGIC_OFFSET:
+            return self.capacity - self.size > MAGIC_OFFSET
         size = entry_size(p, self.size)
-        if p[MAGIC_AT] != 2 or size > self.capacity - self.size:
+        if p[MAGIC_OFFSET] != 2 or size > self.capacity - self.size:
             return False
-        if left < OVERHEAD:
+        if left < RECORD_BATCH_OVERHEAD:
             return True
         read_v2(&batch, p)
         batch.position = self.size
@@ -127,7 +123,7 @@ cdef class InPlaceReader:
             return False
         if batch.attributes & CONTROL_BIT and left < size:
             return True
-        set_part(&self.part, &batch, p + OVERHEAD, size - OVERHEAD)
+        set_part(&self.part, &batch, p + RECORD_BATCH_OVERHEAD, size - RECORD_BATCH_OVERHEAD)
         if batch.record_count > self.rows - self.target.rows:
             return False
         if not self.filter.wants(&batch, p):

@@ -7,11 +7,8 @@
 #define TIDELOG_MESSAGE_H
 
 #include "_crc32.h"
+#include "_layout.h"
 #include "_wire.h"
-
-#define ENTRY_HEAD 12         /* offset and size */
-#define SMALLEST_MESSAGE 14   /* a magic 0 message without key and value, after offset and size */
-#define MESSAGE_AT(magic) (18 + 8 * (magic))   /* where the key's length lies */
 
 enum {
     MESSAGE_FINE, MESSAGE_CUT, MESSAGE_SMALL, MESSAGE_MAGIC, MESSAGE_SHORT, MESSAGE_KEY, MESSAGE_VALUE, MESSAGE_END,
@@ -33,18 +30,18 @@ typedef struct {
 
 /* Reads the message at p, or says what is wrong with it. Less than a whole message before `end` is MESSAGE_CUT. */
 static inline int read_message(const uint8_t *p, const uint8_t *end, Message *m) {
-    if (end - p < ENTRY_HEAD) return MESSAGE_CUT;
-    m->size = load_i32(p + 8);
-    if (m->size < SMALLEST_MESSAGE) return MESSAGE_SMALL;
-    if (m->size > end - p - ENTRY_HEAD) return MESSAGE_CUT;
-    m->stop = p + ENTRY_HEAD + m->size;
+    if (end - p < LOG_OVERHEAD) return MESSAGE_CUT;
+    m->size = load_i32(p + LENGTH_OFFSET);
+    if (m->size < MESSAGE_OVERHEAD_V0) return MESSAGE_SMALL;
+    if (m->size > end - p - LOG_OVERHEAD) return MESSAGE_CUT;
+    m->stop = p + LOG_OVERHEAD + m->size;
     m->offset = load_i64(p);
-    m->magic = (int8_t)p[16];
-    m->attributes = p[17];
+    m->magic = (int8_t)p[MAGIC_OFFSET];
+    m->attributes = p[MESSAGE_ATTRIBUTES_OFFSET];
     if (m->magic != 0 && m->magic != 1) return MESSAGE_MAGIC;
-    if (m->size < SMALLEST_MESSAGE + 8 * m->magic) return MESSAGE_SHORT;
-    m->timestamp = m->magic ? load_i64(p + 18) : -1;
-    const uint8_t *q = p + MESSAGE_AT(m->magic);
+    if (m->size < message_overhead(m->magic)) return MESSAGE_SHORT;
+    m->timestamp = m->magic ? load_i64(p + MESSAGE_TIMESTAMP_OFFSET) : -1;
+    const uint8_t *q = p + message_key_size_offset(m->magic);
     m->key_length = load_i32(q);
     m->key = q += 4;
     if (m->key_length > m->stop - 4 - q) return MESSAGE_KEY;
@@ -56,11 +53,13 @@ static inline int read_message(const uint8_t *p, const uint8_t *end, Message *m)
     return q == m->stop ? MESSAGE_FINE : MESSAGE_END;
 }
 
-static inline uint32_t message_crc(const uint8_t *p, int64_t size) { return crc32_of(p + 16, (size_t)(size - 4)); }
+static inline uint32_t message_crc(const uint8_t *p, int64_t size) {
+    return crc32_of(p + MAGIC_OFFSET, (size_t)(LOG_OVERHEAD + size - MAGIC_OFFSET));
+}
 
 /* The bytes of a message with fields of these lengths, offset and size included. */
 static inline int64_t message_size(int magic, int32_t key_length, int32_t value_length) {
-    return ENTRY_HEAD + SMALLEST_MESSAGE + 8 * magic + (key_length > 0 ? key_length : 0) +
+    return LOG_OVERHEAD + message_overhead(magic) + (key_length > 0 ? key_length : 0) +
            (value_length > 0 ? value_length : 0);
 }
 
@@ -72,18 +71,18 @@ static inline uint8_t *write_field(uint8_t *p, const uint8_t *data, int32_t leng
 
 /* Writes the checksum and the size of the message that starts at p and ends at `stop`. */
 static inline void seal_message(uint8_t *p, const uint8_t *stop) {
-    int64_t size = stop - p - ENTRY_HEAD;
-    store_32(p + 8, (uint32_t)size);
-    store_32(p + 12, message_crc(p, size));
+    int64_t size = stop - p - LOG_OVERHEAD;
+    store_32(p + LENGTH_OFFSET, (uint32_t)size);
+    store_32(p + MESSAGE_CRC_OFFSET, message_crc(p, size));
 }
 
 /* Writes what stands before the key's length; answers where that goes. */
 static inline uint8_t *begin_message(uint8_t *p, int magic, uint8_t attributes, int64_t offset, int64_t timestamp) {
     store_64(p, (uint64_t)offset);
-    p[16] = (uint8_t)magic;
-    p[17] = attributes;
-    if (magic) store_64(p + 18, (uint64_t)timestamp);
-    return p + MESSAGE_AT(magic);
+    p[MAGIC_OFFSET] = (uint8_t)magic;
+    p[MESSAGE_ATTRIBUTES_OFFSET] = attributes;
+    if (magic) store_64(p + MESSAGE_TIMESTAMP_OFFSET, (uint64_t)timestamp);
+    return p + message_key_size_offset(magic);
 }
 
 static inline uint8_t *write_message(uint8_t *p, int magic, uint8_t attributes, int64_t offset, int64_t timestamp,

@@ -4,8 +4,6 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 
 cdef extern from "tidelog/records/kernel/_message.h":
-    int ENTRY_HEAD
-    int SMALLEST_MESSAGE
     int MESSAGE_FINE
     int MESSAGE_CUT
     int MESSAGE_SMALL

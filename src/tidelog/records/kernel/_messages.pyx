@@ -14,6 +14,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.stdint cimport INT64_MAX
 from libc.string cimport memset
 
+from tidelog.records.kernel._layout cimport (
+    CODEC_MASK, LENGTH_OFFSET, LOG_OVERHEAD, MAGIC_OFFSET, MESSAGE_CRC_OFFSET, MESSAGE_OVERHEAD_V0, TIMESTAMP_TYPE_BIT,
+    message_overhead
+)
 from tidelog.records.kernel._record cimport Record
 
 from tidelog.common.errors import CorruptRecordError, InvalidRecordError
@@ -27,8 +31,6 @@ cdef extern from "tidelog/records/kernel/_wire.h":
 crc32_init()
 
 cdef enum:
-    CODEC_MASK = 0x07
-    LOG_APPEND_TIME_BIT = 0x08
     ZSTD = 4
     UNLOCK_FROM = 16384         # bytes from which a walk is worth giving up the GIL for
 
@@ -49,7 +51,7 @@ cdef int walk_messages(const uint8_t* start, const uint8_t* end, bint crc, Messa
             break
         if magic < 0:
             magic = m.magic
-        if crc and message_crc(p, m.size) != load_u32(p + 12):
+        if crc and message_crc(p, m.size) != load_u32(p + MESSAGE_CRC_OFFSET):
             fault = MESSAGE_CRC
         elif m.magic != magic:
             fault = MESSAGE_OTHER_MAGIC
@@ -66,7 +68,7 @@ cdef int walk_messages(const uint8_t* start, const uint8_t* end, bint crc, Messa
             max_index = count
         if m.timestamp < smallest and m.timestamp != -1:
             smallest = m.timestamp
-        if magic == 1 and m.attributes & LOG_APPEND_TIME_BIT:
+        if magic == 1 and m.attributes & TIMESTAMP_TYPE_BIT:
             walk.claims = True
             if m.timestamp == -1:
                 walk.claims_without_time = True
@@ -89,11 +91,11 @@ cdef int walk_messages(const uint8_t* start, const uint8_t* end, bint crc, Messa
 cdef object fault_text(int fault, MessageWalk* walk):
     cdef Message* m = &walk.last
     if fault == MESSAGE_SMALL:
-        return f"a message of {m.size} bytes: expected at least {SMALLEST_MESSAGE}"
+        return f"a message of {m.size} bytes: expected at least {MESSAGE_OVERHEAD_V0}"
     if fault == MESSAGE_MAGIC:
         return f"the message has magic {m.magic}: expected 0 or 1"
     if fault == MESSAGE_SHORT:
-        return f"a message of {m.size} bytes: magic {m.magic} needs {SMALLEST_MESSAGE + 8 * m.magic}"
+        return f"a message of {m.size} bytes: magic {m.magic} needs {message_overhead(m.magic)}"
     if fault == MESSAGE_KEY:
         return f"a field of {m.key_length} bytes runs {m.key_length - (m.stop - 4 - m.key)} past its message"
     if fault == MESSAGE_VALUE:
@@ -102,7 +104,7 @@ cdef object fault_text(int fault, MessageWalk* walk):
         return f"the message's fields end {m.stop - m.value - max(m.value_length, 0)} bytes before it does"
     if fault == MESSAGE_CRC:
         return (f"the message's checksum is {message_crc(walk.at, m.size):#010x}: "
-                f"its header says {load_u32(walk.at + 12):#010x}")
+                f"its header says {load_u32(walk.at + MESSAGE_CRC_OFFSET):#010x}")
     if fault == MESSAGE_OTHER_MAGIC:
         return f"a message of magic {m.magic} among others of magic {1 - m.magic}"
     return "a packed message inside a message set"
@@ -142,10 +144,10 @@ cdef int check_message(const uint8_t* p, Py_ssize_t size, bint crc, Py_ssize_t p
     cdef MessageWalk walk
     cdef int fault = read_message(p, p + size, &walk.last)
     walk.at = p
-    if not fault and crc and message_crc(p, walk.last.size) != load_u32(p + 12):
+    if not fault and crc and message_crc(p, walk.last.size) != load_u32(p + MESSAGE_CRC_OFFSET):
         fault = MESSAGE_CRC
     if fault:
-        raise CorruptRecordError(f"magic {p[16]} message: {fault_text(fault, &walk)}", position)
+        raise CorruptRecordError(f"magic {p[MAGIC_OFFSET]} message: {fault_text(fault, &walk)}", position)
     return 0
 
 
@@ -207,7 +209,7 @@ def read_entry(entry, *, Py_ssize_t limit=DEFAULT_LIMIT, bint check_crc=False):
     walk.last, walk.at = m, start
     if fault == MESSAGE_CUT:
         raise CorruptRecordError("the message is cut off", 0)
-    if not fault and check_crc and message_crc(start, m.size) != load_u32(start + 12):
+    if not fault and check_crc and message_crc(start, m.size) != load_u32(start + MESSAGE_CRC_OFFSET):
         fault = MESSAGE_CRC
     if fault:
         raise fault_of(fault, &walk, 0)
@@ -217,7 +219,7 @@ def read_entry(entry, *, Py_ssize_t limit=DEFAULT_LIMIT, bint check_crc=False):
     walk_plain(plain, m.magic, check_crc, 0, &walk)
     cdef int64_t base = base_of(&m, plain, &walk)
     start = <const uint8_t*>PyBytes_AS_STRING(<bytes>plain)
-    return make_records(start, walk.at, base, m.magic == 1 and m.attributes & LOG_APPEND_TIME_BIT, m.timestamp)
+    return make_records(start, walk.at, base, m.magic == 1 and m.attributes & TIMESTAMP_TYPE_BIT, m.timestamp)
 
 
 cdef int64_t base_of(Message* m, bytes plain, MessageWalk* walk) except? -2:
@@ -270,8 +272,8 @@ def end_of(const uint8_t[::1] data, Py_ssize_t position, int least, int most):
     cdef const uint8_t* p = start + position
     cdef const uint8_t* end = start + data.shape[0]
     with nogil:
-        while end - p > 16 and least <= p[16] <= most:
-            p += ENTRY_HEAD + load_i32(p + 8)
+        while end - p > MAGIC_OFFSET and least <= p[MAGIC_OFFSET] <= most:
+            p += LOG_OVERHEAD + load_i32(p + LENGTH_OFFSET)
     return p - start
 
 
@@ -286,7 +288,7 @@ def plain_end(const uint8_t[::1] data, Py_ssize_t position):
     cdef Message m
     with nogil:
         while read_message(p, end, &m) == 0:
-            if (m.attributes & CODEC_MASK or (m.magic == 1 and m.attributes & LOG_APPEND_TIME_BIT)
+            if (m.attributes & CODEC_MASK or (m.magic == 1 and m.attributes & TIMESTAMP_TYPE_BIT)
                     or (magic >= 0 and m.magic != magic) or m.offset <= after):
                 break
             magic, after, p = m.magic, m.offset, m.stop
@@ -302,21 +304,21 @@ def whole_end(const uint8_t[::1] data):
     cdef int64_t size = 0
     cdef int bad = 0
     with nogil:
-        while end - p >= 12:
-            size = load_i32(p + 8)
-            if size < 14:
+        while end - p >= LOG_OVERHEAD:
+            size = load_i32(p + LENGTH_OFFSET)
+            if size < MESSAGE_OVERHEAD_V0:
                 bad = 1
                 break
-            if end - p > 16 and p[16] > 2:
+            if end - p > MAGIC_OFFSET and p[MAGIC_OFFSET] > 2:
                 bad = 2
                 break
-            if size > end - p - 12:
+            if size > end - p - LOG_OVERHEAD:
                 break
-            p += 12 + size
+            p += LOG_OVERHEAD + size
     if bad == 1:
         return p - start, ("size", size)
     if bad == 2:
-        return p - start, ("magic", p[16])
+        return p - start, ("magic", p[MAGIC_OFFSET])
     return p - start, None
 
 
@@ -405,7 +407,7 @@ cdef class MessageSet:
         self.note(&walk)
         self.plain = memoryview(plain)[:walk.at - p]
         self.codec = m.attributes & CODEC_MASK
-        self.claims = m.magic == 1 and m.attributes & LOG_APPEND_TIME_BIT
+        self.claims = m.magic == 1 and m.attributes & TIMESTAMP_TYPE_BIT
         self.claims_without_time = self.claims and m.timestamp == -1
         if self.claims:
             self.fixed_timestamp = m.timestamp

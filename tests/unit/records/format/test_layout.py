@@ -12,6 +12,12 @@ from tidelog.records.format.builder import BatchBuilder
 
 ROOT = Path(__file__).resolve().parents[4]
 KERNEL = ROOT / "src" / "tidelog" / "records" / "kernel"
+#: A place in a header that is given as a number: those of them that mean nothing else, and pieces of the front.
+BY_NUMBER = re.compile(
+    r"(?:load|store)_\w+\([\w. ]+ \+ (?:17|21|23|27|35|43|51|53|57)\b"
+    r"|\[8 ?: ?12\], \"big\"|\+ 8 : \w+ \+ 12\]|\bp\[1[67]\]|\b(?:records|data|batch|view)\[1[67]\]"
+    r"|\b\w*(?:OVERHEAD|HEADER|_AT|_POSITION)\w* = (?:12|14|16|17|21|26|57|61)\b"
+)
 #: The page's words for Kafka's.
 FIELDS = {
     "base offset": "BASE_OFFSET_OFFSET",
@@ -101,3 +107,14 @@ def test_size_of_an_entry() -> None:
     batch = builder.build()
     assert layout.entry_size(batch) == layout.entry_size(b"x" + memoryview(batch), 1) == len(batch)
     assert layout.entry_size(bytes(8) + b"\xff\xff\xff\xff") == layout.LOG_OVERHEAD - 1
+
+
+def test_nobody_else_writes_a_place_as_a_number() -> None:
+    files = [path for ending in ("py", "pyx", "pxd", "h") for path in (ROOT / "src").rglob(f"*.{ending}")]
+    found = {
+        f"{path.relative_to(ROOT / 'src' / 'tidelog')}: {match[0]}"
+        for path in files
+        if path.stem not in ("layout", "_layout", "_hot")
+        for match in BY_NUMBER.finditer(path.read_text())
+    }
+    assert not found

@@ -23,7 +23,15 @@ from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.producers.verification import VerificationGuard
 from tidelog.protocol.messages import ProduceRequest, ProduceResponse
 from tidelog.records.codec.compression import UnpackedTooLargeError
-from tidelog.records.format.attributes import MAGIC_V2
+from tidelog.records.format.attributes import CODEC_MASK, MAGIC_V2, TRANSACTIONAL_BIT
+from tidelog.records.format.layout import (
+    ATTRIBUTES_OFFSET,
+    LENGTH_OFFSET,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    MESSAGE_ATTRIBUTES_OFFSET,
+    MESSAGE_OVERHEAD_V0,
+)
 from tidelog.records.format.validate import ValidatedRecords
 from tidelog.records.kernel._batches import BatchRun
 from tidelog.records.kernel._messages import whole_end
@@ -46,13 +54,7 @@ VERIFICATIONS = 3
 #: How often a set is packed on a thread for offsets that others then take.
 PACKINGS = 3
 ADMIN_CLIENT_ID = "__admin_client"
-LOG_OVERHEAD = 12
-SMALLEST_MESSAGE = 14
-MAGIC_AT = 16
-ATTRIBUTES_AT = 21
-LEGACY_ATTRIBUTES_AT = 17
 ONE_BATCH_SINCE = 3
-CODEC_MASK, TRANSACTIONAL_BIT = 0x07, 0x10
 
 
 async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
@@ -93,9 +95,9 @@ def _has_transactional(request: ProduceRequest) -> bool:
 
 
 def _is_transactional(records: Any) -> bool:
-    if not records or len(records) <= ATTRIBUTES_AT + 1 or records[MAGIC_AT] != MAGIC_V2:
+    if not records or len(records) <= ATTRIBUTES_OFFSET + 1 or records[MAGIC_OFFSET] != MAGIC_V2:
         return False
-    return bool(records[ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT)
+    return bool(records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT)
 
 
 def _refuse_all(ctx: RequestContext, request: ProduceRequest, code: ErrorCode) -> ProduceResponse | None:
@@ -153,8 +155,8 @@ def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
     size = _whole_batch(records or b"")
     if size == 0:
         raise MisshapenRecords(f"the request has no whole record batch for {tp}")
-    if records[MAGIC_AT] < 2:
-        raise MisshapenRecords(f"the records for {tp} have magic {records[MAGIC_AT]}: expected 2")
+    if records[MAGIC_OFFSET] < 2:
+        raise MisshapenRecords(f"the records for {tp} have magic {records[MAGIC_OFFSET]}: expected 2")
     try:
         another = _whole_batch(records[size:])
     except UnreadableRecords as error:
@@ -176,11 +178,11 @@ def _whole_batch(records: Any) -> int:
     """The size of the batch at the front, 0 if it is cut off or none."""
     if len(records) < LOG_OVERHEAD:
         return 0
-    size = int.from_bytes(records[8:LOG_OVERHEAD], "big", signed=True)
-    if size < SMALLEST_MESSAGE:
-        raise UnreadableRecords(f"Record size {size} is less than the minimum record overhead ({SMALLEST_MESSAGE})")
-    if len(records) > MAGIC_AT and records[MAGIC_AT] > MAGIC_V2:
-        raise UnreadableRecords(f"Invalid magic found in record: {records[MAGIC_AT]}")
+    size = int.from_bytes(records[LENGTH_OFFSET:LOG_OVERHEAD], "big", signed=True)
+    if size < MESSAGE_OVERHEAD_V0:
+        raise UnreadableRecords(f"Record size {size} is less than the minimum record overhead ({MESSAGE_OVERHEAD_V0})")
+    if len(records) > MAGIC_OFFSET and records[MAGIC_OFFSET] > MAGIC_V2:
+        raise UnreadableRecords(f"Invalid magic found in record: {records[MAGIC_OFFSET]}")
     return LOG_OVERHEAD + size if LOG_OVERHEAD + size <= len(records) else 0
 
 
@@ -223,9 +225,10 @@ async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> V
 
 def _codec(records: Any) -> int:
     """How the (first) batch is packed; 0 if it is not, or too short to tell."""
-    if len(records) <= ATTRIBUTES_AT + 1:
+    if len(records) <= ATTRIBUTES_OFFSET + 1:
         return 0
-    return int(records[ATTRIBUTES_AT + 1 if records[MAGIC_AT] == MAGIC_V2 else LEGACY_ATTRIBUTES_AT] & CODEC_MASK)
+    is_batch = records[MAGIC_OFFSET] == MAGIC_V2
+    return int(records[ATTRIBUTES_OFFSET + 1 if is_batch else MESSAGE_ATTRIBUTES_OFFSET] & CODEC_MASK)
 
 
 def _is_quick(partition: Partition, records: Any) -> bool:
@@ -235,7 +238,7 @@ def _is_quick(partition: Partition, records: Any) -> bool:
     codec = _codec(records)
     if codec or partition.rules.codec not in (None, codec):
         return False
-    same = records[MAGIC_AT] == partition.rules.magic == MAGIC_V2
+    same = records[MAGIC_OFFSET] == partition.rules.magic == MAGIC_V2
     return len(records) <= (PLAIN_ON_LOOP if same else MESSAGES_ON_LOOP)
 
 
