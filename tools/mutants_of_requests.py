@@ -43,7 +43,7 @@ REQUESTS = [
     Mutant(
         "times-looked-up-on-the-loop",
         "broker/handlers/records/list_offsets.py",
-        "await ctx.broker.network.workers.run(partial(_find, lookups))",
+        "await services.workers.run(partial(_find, lookups))",
         "_find(lookups)",
         "unit/broker/handlers/records/test_fetch_growth.py",
     ),

@@ -106,10 +106,10 @@ async def ask(broker: Broker, request: Message, version: int, leave: Leave | Non
         if leave is not None and not leave.in_store and leave.step():
             loop.call_soon(go)
 
-    route = Route.of(key)
+    route = Route.of(key, broker.services)
 
-    def handle(ctx: Any, message: Any) -> Any:
-        result = route.handle(ctx, message)
+    def handle(services: Any, ctx: Any, message: Any) -> Any:
+        result = route.handle(services, ctx, message)
         if isinstance(result, Message) or not hasattr(result, "__await__"):
             answers.append(result)
             return result

@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
+from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
 from tidelog.broker.metadata.topic_configs import TopicConfigs
@@ -20,6 +24,7 @@ from tidelog.broker.network.server import SocketServer
 from tidelog.broker.purgatory.purgatories import Purgatories
 from tidelog.broker.replication.isr_changes import AlterIsr
 from tidelog.broker.replication.replica_manager import ReplicaManager
+from tidelog.broker.workers import Workers, worker_threads
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.fs import LOCAL_FS, FileSystem
@@ -28,6 +33,20 @@ from tidelog.common.types import TopicPartition
 from tidelog.log.manager.manager import LogManager
 
 NODE = 1
+
+
+class RoomsOfRecords:
+    """The services of the only room that a data plane has. Others have none: ApiVersions needs none, the rest fails."""
+
+    def __init__(self, services: RecordServices) -> None:
+        self._services = services
+
+    def of(self, room: str) -> RecordServices | None:
+        return self._services if room == "records" else None
+
+
+def _no_coordinator() -> TransactionCoordinator:
+    raise AssertionError("a broker with nothing but its data plane has no coordinators")
 
 
 class MiniBroker:
@@ -72,10 +91,21 @@ class MiniBroker:
             purgatories=self.purgatories,
             alter_isr=self._alter_isr,
             clock=self.clock,
-            rng=self.rng,
             spawn=lambda name, coroutine: asyncio.get_running_loop().create_task(coroutine, name=name),
         )
-        self.network = SocketServer(self)  # type: ignore[arg-type]  # as above
+        workers = Workers(worker_threads(self.config), self.config[keys.QUEUED_MAX_REQUESTS])
+        self.services = RecordServices(
+            replicas=self.replicas,
+            metadata=self.metadata,
+            config=self.config,
+            clock=self.clock,
+            workers=workers,
+            purgatories=self.purgatories,
+            sessions=FetchSessionCache(self.rng),
+            transactions=_no_coordinator,
+        )
+        rooms = RoomsOfRecords(self.services)
+        self.network = SocketServer(self, workers, rooms)  # type: ignore[arg-type]  # as above
         ((_, self.host, self.port),) = await self.network.start()
         self.metadata.set_brokers([BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})], NODE)
 

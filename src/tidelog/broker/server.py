@@ -16,7 +16,7 @@ import logging
 import signal
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
 from tidelog.broker.adoption.guard import guard_unknown, guard_unreadable
@@ -47,14 +47,15 @@ from tidelog.log.manager.manager import LogManager
 if TYPE_CHECKING:
     from tidelog.broker.background import Background
     from tidelog.broker.coordinator.coordinators import Coordinators
+    from tidelog.broker.handlers.services import HandlerServices
     from tidelog.broker.http import HttpServer
     from tidelog.broker.network.server import SocketServer
     from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.movers import ReplicaMovers
     from tidelog.broker.replication.replica_manager import ReplicaManager
+    from tidelog.broker.workers import Workers
 
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -64,6 +65,7 @@ class Broker:
     replicas: ReplicaManager
     purgatories: Purgatories
     network: SocketServer
+    services: HandlerServices
     background: Background
     movers: ReplicaMovers
     log_manager: LogManager
@@ -96,7 +98,6 @@ class Broker:
         self._http: HttpServer | None = None
         self._coordinators: Coordinators | None = None
         self._peers: PeerConnections | None = None
-        self._handler_state: dict[type, Any] = {}
         self.group_configs: dict[str, Mapping[str, str]] = {}  # of single groups, by group id
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
@@ -163,16 +164,18 @@ class Broker:
             purgatories=self.purgatories,
             alter_isr=self.controller.alter_isr,
             clock=self.clock,
-            rng=self.rng,
             spawn=self.spawn,
         )
         office = asyncio.get_running_loop().create_task(self.controller.take_office())
         await asyncio.sleep(0)  # until the store's thread writes and syncs: there is something to do meanwhile
         from tidelog.broker.network.server import SocketServer
+        from tidelog.broker.workers import Workers, worker_threads
 
         await office
         await self.controller.start(self._uncertain())
-        self.network = SocketServer(self)
+        workers = Workers(worker_threads(self.config), self.config[keys.QUEUED_MAX_REQUESTS])
+        self.services = self._services(workers)
+        self.network = SocketServer(self, workers, self.services)
         await self._open_listeners()
         await self._begin_background()
         if INTERNAL_TOPICS & self.metadata.topics.keys():
@@ -306,12 +309,29 @@ class Broker:
             self._peers = PeerConnections(self.metadata, self.config.inter_broker_listener, f"broker-{self.node_id}")
         return self._peers
 
-    def handler_state(self, kind: type[T]) -> T:
-        """What a handler keeps between requests (caches): one object of its own class per broker."""
-        state = self._handler_state.get(kind)
-        if state is None:
-            state = self._handler_state[kind] = kind()
-        return cast("T", state)
+    def _services(self, workers: Workers) -> HandlerServices:
+        from tidelog.broker.handlers.services import HandlerServices
+
+        return HandlerServices(
+            node_id=self.node_id,
+            config=self.config,
+            clock=self.clock,
+            rng=self.rng,
+            fs=self.fs,
+            metadata=self.metadata,
+            topic_configs=self.configs,
+            store=self.store,
+            changes=self.changes,
+            controller=self.controller,
+            log_manager=self.log_manager,
+            replicas=self.replicas,
+            purgatories=self.purgatories,
+            workers=workers,
+            coordinators=lambda: self.coordinators,
+            move_replica=lambda partition, directory: self.movers.move(partition, directory),
+            apply_broker_config=self.dynamic_config_changed,
+            apply_entity_config=self.entity_config_changed,
+        )
 
     def _uncertain(self) -> set[TopicPartition]:
         """Partitions of directories that were not closed properly: a crash may have taken their last records."""

@@ -1,8 +1,9 @@
 """What the broker serves: one row per API, in key order. The table is the coverage map.
 
-A handler is a function `handle(ctx: RequestContext, request) -> response | None`, plain or `async`. Its module is
-imported when the first request of its kind arrives, so that a broker starts without them. `None` means that the
-request has no answer (Produce with acks=0).
+A handler is a function `handle(services, ctx, request) -> response | None`, plain or `async`: `services` are those of
+its room (`services.py` there says what they are), `ctx` says who asked. Its module is imported when the first request
+of its kind arrives, so that a broker starts without them. `None` means that the request has no answer (Produce with
+acks=0).
 
 ApiVersions advertises these rows, but for those that say otherwise: a row is added when its handler fully serves every
 version that it names.
@@ -13,13 +14,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Awaitable, Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.common.named_tuple import NamedTuple
-from tidelog.protocol.api import ApiKey
+from tidelog.protocol.api import ApiKey, request_class
 
-HandlerFunction = Callable[[RequestContext, Any], "Awaitable[Any] | Any"]
+HandlerFunction = Callable[[Any, RequestContext, Any], "Awaitable[Any] | Any"]
+Decoder = Callable[[memoryview, int, int], Any]
 
 
 class Handler(NamedTuple):
@@ -27,23 +30,32 @@ class Handler(NamedTuple):
     min_version: int
     max_version: int
     target: str
-    """`module:function`, the module relative to this package (absolute when it begins with `tidelog.`)."""
+    """`room.module:function` of this package; the room says which services the function gets."""
+    stepped: bool = False
+    """What comes often (records, offsets, members, transactions): no task is made for it (`network/stepper.py`), so its
+    coroutine may await nothing but futures."""
+    decoder: str = ""
+    """`room.module:function` that reads the request, where that is not the message class of `tidelog.protocol`."""
     advertised: bool = True
     """Whether ApiVersions names it."""
 
+    @property
+    def room(self) -> str:
+        return self.target.partition(".")[0]
+
 
 HANDLERS: tuple[Handler, ...] = (
-    Handler(ApiKey.PRODUCE, 0, 13, "records.produce:handle"),
-    Handler(ApiKey.FETCH, 0, 18, "records.fetch:handle"),
+    Handler(ApiKey.PRODUCE, 0, 13, "records.produce:handle", stepped=True),
+    Handler(ApiKey.FETCH, 0, 18, "records.fetch:handle", stepped=True, decoder="records._fetch:FetchAsk.decode"),
     Handler(ApiKey.LIST_OFFSETS, 0, 11, "records.list_offsets:handle"),
     Handler(ApiKey.METADATA, 0, 13, "topics.metadata:handle"),
-    Handler(ApiKey.OFFSET_COMMIT, 0, 10, "groups.offsets:commit"),
-    Handler(ApiKey.OFFSET_FETCH, 0, 10, "groups.offsets:fetch"),
+    Handler(ApiKey.OFFSET_COMMIT, 0, 10, "groups.offsets:commit", stepped=True),
+    Handler(ApiKey.OFFSET_FETCH, 0, 10, "groups.offsets:fetch", stepped=True),
     Handler(ApiKey.FIND_COORDINATOR, 0, 6, "groups.find_coordinator:handle"),
-    Handler(ApiKey.JOIN_GROUP, 0, 9, "groups.membership:join"),
-    Handler(ApiKey.HEARTBEAT, 0, 4, "groups.membership:heartbeat"),
+    Handler(ApiKey.JOIN_GROUP, 0, 9, "groups.membership:join", stepped=True),
+    Handler(ApiKey.HEARTBEAT, 0, 4, "groups.membership:heartbeat", stepped=True),
     Handler(ApiKey.LEAVE_GROUP, 0, 5, "groups.membership:leave"),
-    Handler(ApiKey.SYNC_GROUP, 0, 5, "groups.membership:sync"),
+    Handler(ApiKey.SYNC_GROUP, 0, 5, "groups.membership:sync", stepped=True),
     Handler(ApiKey.DESCRIBE_GROUPS, 0, 6, "groups.admin:describe"),
     Handler(ApiKey.LIST_GROUPS, 0, 5, "groups.admin:list_groups"),
     Handler(ApiKey.SASL_HANDSHAKE, 0, 1, "security.sasl:handshake"),
@@ -53,11 +65,11 @@ HANDLERS: tuple[Handler, ...] = (
     Handler(ApiKey.DELETE_RECORDS, 0, 2, "records.delete_records:handle"),
     Handler(ApiKey.INIT_PRODUCER_ID, 0, 5, "transactions.init_producer_id:handle"),
     Handler(ApiKey.OFFSET_FOR_LEADER_EPOCH, 0, 4, "records.offset_for_leader_epoch:handle"),
-    Handler(ApiKey.ADD_PARTITIONS_TO_TXN, 0, 5, "transactions.ends:add_partitions"),
-    Handler(ApiKey.ADD_OFFSETS_TO_TXN, 0, 4, "transactions.ends:add_offsets"),
-    Handler(ApiKey.END_TXN, 0, 5, "transactions.ends:end"),
+    Handler(ApiKey.ADD_PARTITIONS_TO_TXN, 0, 5, "transactions.ends:add_partitions", stepped=True),
+    Handler(ApiKey.ADD_OFFSETS_TO_TXN, 0, 4, "transactions.ends:add_offsets", stepped=True),
+    Handler(ApiKey.END_TXN, 0, 5, "transactions.ends:end", stepped=True),
     Handler(ApiKey.WRITE_TXN_MARKERS, 0, 2, "transactions.ends:write_markers"),
-    Handler(ApiKey.TXN_OFFSET_COMMIT, 0, 5, "groups.offsets:commit_in_transaction"),
+    Handler(ApiKey.TXN_OFFSET_COMMIT, 0, 5, "groups.offsets:commit_in_transaction", stepped=True),
     Handler(ApiKey.DESCRIBE_ACLS, 0, 3, "security.disabled:describe_acls"),
     Handler(ApiKey.CREATE_ACLS, 0, 3, "security.disabled:create_acls"),
     Handler(ApiKey.DELETE_ACLS, 0, 3, "security.disabled:delete_acls"),
@@ -88,7 +100,7 @@ HANDLERS: tuple[Handler, ...] = (
     Handler(ApiKey.UNREGISTER_BROKER, 0, 0, "cluster.cluster:unregister"),
     Handler(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0, "transactions.admin:describe"),
     Handler(ApiKey.LIST_TRANSACTIONS, 0, 2, "transactions.admin:list_transactions"),
-    Handler(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, "groups.consumer_groups:heartbeat"),
+    Handler(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, "groups.consumer_groups:heartbeat", stepped=True),
     Handler(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1, "groups.consumer_groups:describe"),
     Handler(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, 0, 0, "cluster.telemetry:subscriptions", advertised=False),
     Handler(ApiKey.PUSH_TELEMETRY, 0, 0, "cluster.telemetry:push", advertised=False),
@@ -106,7 +118,17 @@ def handler_for(key: int) -> Handler | None:
 @cache
 def load(target: str) -> HandlerFunction:
     """The function that a row names."""
-    module, _, name = target.partition(":")
-    path = module if module.startswith("tidelog.") else f"{__name__}.{module}"
-    function: HandlerFunction = getattr(importlib.import_module(path), name)
+    function: HandlerFunction = _named(target)
     return function
+
+
+@cache
+def decoder_for(row: Handler) -> Decoder:
+    """What makes a request of a frame's bytes: `(frame, version, position)`."""
+    decode: Decoder = _named(row.decoder) if row.decoder else request_class(row.key).decode
+    return decode
+
+
+def _named(target: str) -> Any:
+    module, _, name = target.partition(":")
+    return attrgetter(name)(importlib.import_module(f"{__name__}.{module}"))

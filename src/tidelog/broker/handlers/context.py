@@ -1,4 +1,4 @@
-"""Who asked what, and on which connection: what every handler is given beside the request."""
+"""Who asked what, and on which connection: what every handler is given beside the request and its room's services."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tidelog.broker.requests._session import Session
 from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from tidelog.broker.server import Broker
     from tidelog.protocol.headers import RequestHeader
 
 
 class RequestContext(NamedTuple):
-    broker: Broker
+    """Nothing of the broker is in here: a handler reaches what its services name, and no more."""
+
     header: RequestHeader
     connection: Any
     """The connection that the request came in on; a handler may close it."""

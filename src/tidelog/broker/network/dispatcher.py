@@ -1,8 +1,8 @@
 """From a frame to its handler and back, for every request that the hot path does not take.
 
-A handler may answer at once or await something. What comes often (data, offsets, members, transactions) is driven
-without a task of its own (`Driver`); other asynchronous handlers run as tasks. Either way the connection looks at its
-next request when this one is answered.
+A handler gets the services of its room, who asked (`RequestContext`), and the request. It may answer at once or await
+something. What comes often (data, offsets, members, transactions) is stepped without a task of its own (`Stepper`);
+other asynchronous handlers run as tasks. Either way the connection looks at its next request when this one is answered.
 
 Errors: bytes that are no request close the connection, with a line in the log. A handler that fails in a way that it
 did not foresee is logged, and answered with UNKNOWN_SERVER_ERROR wherever the response has room for a code.
@@ -13,41 +13,36 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from tidelog.broker.handlers import HandlerFunction, handler_for, load
+from tidelog.broker.handlers import Decoder, HandlerFunction, decoder_for, handler_for, load
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.failure import failed
-from tidelog.broker.handlers.records._fetch import FetchAnswer, FetchAsk
+from tidelog.broker.handlers.records._fetch import FetchAnswer
+from tidelog.broker.handlers.services import Services
+from tidelog.broker.metrics import Metrics
 from tidelog.broker.network._hot import Lane
-from tidelog.broker.network.driver import Done, Driver, Later
+from tidelog.broker.network.stepper import Done, Later, Stepper
+from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.net._connection import ServerConnection
-from tidelog.protocol.api import ApiKey, request_class
+from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader, decode_request_header, encode_response_parts
 from tidelog.protocol.message import Message
 from tidelog.records.format.attributes import MAGIC_V2, Codec
 
 if TYPE_CHECKING:
+    from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.partition import Partition
-    from tidelog.broker.server import Broker
+    from tidelog.broker.replication.replica_manager import ReplicaManager
 
 logger = logging.getLogger("tidelog.requests")
 
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
-#: Handlers whose coroutines await nothing but futures: no task is made for them.
-DRIVEN = frozenset(
-    {
-        *(ApiKey.PRODUCE, ApiKey.FETCH),
-        *(ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT),
-        *(ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT),
-        *(ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN),
-    }
-)
 
 
 class Route(NamedTuple):
@@ -55,33 +50,40 @@ class Route(NamedTuple):
 
     name: str
     versions: range
-    decode: Callable[[memoryview, int, int], Any]
+    decode: Decoder
     handle: HandlerFunction
-    driven: bool
+    services: Any
+    stepped: bool
     negotiates: bool
     """ApiVersions: whoever asks in a version that we do not know is told which ones we do."""
 
     @classmethod
-    def of(cls, key: int) -> Route:
+    def of(cls, key: int, services: Services) -> Route:
         row = handler_for(key)
         if row is None:
             raise ProtocolError(f"{ApiKey(key).name} requests are not served here")
         return cls(
             row.key.name,
             range(row.min_version, row.max_version + 1),
-            FetchAsk.decode if row.key is ApiKey.FETCH else request_class(key).decode,
+            decoder_for(row),
             load(row.target),
-            row.key in DRIVEN,
+            services.of(row.room),
+            row.stepped,
             row.key is ApiKey.API_VERSIONS,
         )
 
 
 class Dispatcher:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._clock = broker.clock
+    def __init__(
+        self, services: Services, metrics: Metrics, clock: Clock, replicas: ReplicaManager, purgatories: Purgatories
+    ) -> None:
+        self._services = services
+        self._metrics = metrics
+        self._clock = clock
+        self._replicas = replicas
+        self._purgatories = purgatories
         self._routes: dict[int, Route] = {}
-        self._running: dict[ServerConnection, Driver | Later] = {}
+        self._running: dict[ServerConnection, Stepper | Later] = {}
         self.requests = 0
 
     def __len__(self) -> int:
@@ -98,44 +100,43 @@ class Dispatcher:
         except KafkaError as error:
             raise ProtocolError(str(error)) from None
         key = header.api_key
-        self._broker.metrics.requests[key] += 1
+        self._metrics.requests[key] += 1
         route = self._routes.get(key)
         if route is None:
-            route = self._routes[key] = Route.of(key)
+            route = self._routes[key] = Route.of(key, self._services)
         request = None
         if header.api_version in route.versions:
             request = route.decode(memoryview(frame), header.api_version, position)
         elif not route.negotiates:
             raise ProtocolError(f"{route.name} version {header.api_version} is not served here")
         context = RequestContext(
-            self._broker,
             header,
             connection,
             connection.session,
             self._clock.monotonic(),
         )
         try:
-            result = route.handle(context, request)
+            result = route.handle(route.services, context, request)
         except ProtocolError:
             raise  # a request that makes no sense closes the connection, wherever that is noticed
         except Exception as error:  # noqa: BLE001  # whatever a handler did not foresee is one request's failure
             self._fail(connection, header, request, error)
             return
-        if route.driven and type(result) is CoroutineType:
-            self._drive(connection, header, request, result)
+        if route.stepped and type(result) is CoroutineType:
+            self._step(connection, header, request, result)
         elif isinstance(result, Message) or not inspect.isawaitable(result):
             self._answer(connection, header, result)
         else:
             connection.begin()
             self._running[connection] = Later(result, self._finisher(connection, header, request))
 
-    def _drive(
+    def _step(
         self, connection: ServerConnection, header: RequestHeader, request: Any, coroutine: Coroutine[Any, Any, Any]
     ) -> None:
-        driver = Driver(coroutine, self._finisher(connection, header, request))
-        if not driver.step():
+        stepper = Stepper(coroutine, self._finisher(connection, header, request))
+        if not stepper.step():
             connection.begin()
-            self._running[connection] = driver
+            self._running[connection] = stepper
 
     def _finisher(self, connection: ServerConnection, header: RequestHeader, request: Any) -> Done:
         def done(result: Message | None, error: Exception | None) -> None:
@@ -183,7 +184,7 @@ class Dispatcher:
             connection.write(parts)
 
     def _fail(self, connection: ServerConnection, header: RequestHeader, request: Any, error: Exception) -> None:
-        self._broker.metrics.failures[header.api_key] += 1
+        self._metrics.failures[header.api_key] += 1
         name = ApiKey(header.api_key).name
         code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
         if not isinstance(error, KafkaError):
@@ -196,14 +197,14 @@ class Dispatcher:
     # -- the hot path's questions ------------------------------------------------------------------------------------
 
     def on_moved(self, partition: Partition) -> None:
-        self._broker.replicas.on_moved(partition)
+        self._replicas.on_moved(partition)
 
     def anyone_waits(self) -> bool:
-        return self._broker.purgatories.anyone_waits
+        return self._purgatories.anyone_waits
 
     def lanes(self, key: bytes, by_id: bool) -> list[Lane | None] | None:
         """How the hot path may treat a topic's partitions, by number; None for a topic that is not hosted here."""
-        replicas = self._broker.replicas
+        replicas = self._replicas
         name = replicas.topic_name(key) if by_id else key.decode("utf-8", "replace")
         if name is None or name in INTERNAL_TOPICS:
             return None

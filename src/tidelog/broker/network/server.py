@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint, cannot_listen
+from tidelog.broker.handlers.services import Services
 from tidelog.broker.network._hot import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.gate import Gate
-from tidelog.broker.network.workers import Workers
+from tidelog.broker.workers import Workers, worker_threads
 from tidelog.common.config import Key
 from tidelog.net._receive import ReceiveBuffers
 from tidelog.net._senders import Senders
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 #: How often silent connections are looked for, at most.
 SWEEP_SECONDS = 10.0
-#: More threads than this only take the event loop's time.
-MAX_THREADS = 8
 
 
 def limits_from(config: BrokerConfig) -> NetworkLimits:
@@ -63,20 +62,17 @@ def sending_threads(config: BrokerConfig) -> int:
     return max(1, min(config[keys.NUM_NETWORK_THREADS], os.cpu_count() or 1) - 1)
 
 
-def worker_threads(config: BrokerConfig) -> int:
-    return min(config[keys.BACKGROUND_THREADS], MAX_THREADS)
-
-
 class SocketServer:
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, workers: Workers, services: Services) -> None:
         self._broker = broker
         self._config: BrokerConfig = broker.config
         self.table = ConnectionTable(limits_from(self._config), broker.clock)
-        self.dispatcher = Dispatcher(broker)
+        self.dispatcher = Dispatcher(services, broker.metrics, broker.clock, broker.replicas, broker.purgatories)
         self.gate = Gate()
         self._listeners: list[Listener] = []
         self._buffers = ReceiveBuffers()
-        self.workers = Workers(worker_threads(self._config), self._config[keys.QUEUED_MAX_REQUESTS], self._hold)
+        self.workers = workers
+        workers.on_full = self._hold
         self._sweeper: asyncio.TimerHandle | None = None
         self.sink: RequestSink | None = None
         self.senders: Senders | None = None

@@ -1,8 +1,8 @@
-"""Futures for coroutines under a `Driver`: whoever waits goes on at once, not in the loop's next turn.
+"""Futures for coroutines under a `Stepper`: whoever waits goes on at once, not in the loop's next turn.
 
 An asyncio future calls back through the loop, which costs a turn, and with it a system call, for every consumer that
 an append wakes. These call back from `set_result`; so they may only be set where the waiting coroutine may run.
-A `Promise` is for drivers alone; a `Handoff` is an asyncio future, which tasks can await as well (and are woken by the
+A `Promise` is for steppers alone; a `Handoff` is an asyncio future, which tasks can await as well (and are woken by the
 loop, as ever).
 """
 
@@ -16,7 +16,7 @@ Callback = Callable[[Any], object]
 
 
 class Handoff(asyncio.Future[Any]):
-    """`taker` is the driver's way to go on."""
+    """`taker` is the stepper's way to go on."""
 
     taker: Callback | None = None
 
@@ -32,7 +32,7 @@ class Handoff(asyncio.Future[Any]):
 
 
 class Promise:
-    """The part of asyncio.Future's interface that a Driver uses."""
+    """The part of asyncio.Future's interface that a Stepper uses."""
 
     __slots__ = ("_asyncio_future_blocking", "_callbacks", "_cancelled", "_done", "_result")
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
 from tidelog.broker.detached import outcome_of
-from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
 from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.purgatory.timing_wheel import TimerEntry
 from tidelog.broker.replication.flusher import Flusher
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.partition import Partition
     from tidelog.common.clock import Clock
-    from tidelog.common.rng import Rng
     from tidelog.log.manager.manager import LogManager
     from tidelog.log.partition.partition_log import PartitionLog
 
@@ -71,7 +69,6 @@ class ReplicaManager:
         purgatories: Purgatories,
         alter_isr: AlterIsr,
         clock: Clock,
-        rng: Rng,
         spawn: Spawn,
     ) -> None:
         self.node_id = node_id
@@ -82,7 +79,6 @@ class ReplicaManager:
         self._purgatories = purgatories
         self._clock = clock
         self._spawn = spawn
-        self.fetch_sessions = FetchSessionCache(rng, config[keys.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
         self._partitions: dict[TopicPartition, Partition] = {}
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}

@@ -12,7 +12,7 @@ from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerId
 from tidelog.broker.coordinator.transaction.peers import TransactionPeers
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import BrokerImage
-from tidelog.broker.network.driver import Driver
+from tidelog.broker.network.stepper import Stepper
 from tidelog.broker.peers.connections import PeerConnections
 from tidelog.broker.server import Broker
 from tidelog.common.errors import ErrorCode
@@ -56,7 +56,7 @@ def test_markers_and_partitions_by_request(tmp_path: Path) -> None:
 
 
 def test_another_coordinator_is_asked_without_a_task(tmp_path: Path) -> None:
-    """Produce runs under a driver, and the network has time-outs, which ask for the task that they are in."""
+    """Produce runs without a task, and the network has time-outs, which ask for the task that they are in."""
 
     async def run() -> None:
         async with Broker({**SETTINGS, "log.dirs": str(tmp_path)}) as broker:
@@ -72,7 +72,7 @@ def test_another_coordinator_is_asked_without_a_task(tmp_path: Path) -> None:
                 answers.append(code if error is None else error)
                 ended.set()
 
-            Driver(coordinator.verify("t", producer.producer_id, producer.epoch, TP), done).step()
+            Stepper(coordinator.verify("t", producer.producer_id, producer.epoch, TP), done).step()
             await ended.wait()
             assert answers == [ErrorCode.NOT_ENOUGH_REPLICAS]  # Produce's word for a coordinator that is not there
 

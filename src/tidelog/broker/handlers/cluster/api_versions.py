@@ -11,6 +11,7 @@ import re
 from functools import cache
 
 from tidelog.broker.handlers import HANDLERS
+from tidelog.broker.handlers.cluster.services import ClusterServices
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
@@ -21,7 +22,7 @@ FEATURES = {"group.version": 1, "transaction.version": 2}
 SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def handle(ctx: RequestContext, request: ApiVersionsRequest | None) -> ApiVersionsResponse:
+def handle(services: ClusterServices, ctx: RequestContext, request: ApiVersionsRequest | None) -> ApiVersionsResponse:
     if request is None:
         known = [row for row in _served() if row.api_key == ApiKey.API_VERSIONS]
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=known)

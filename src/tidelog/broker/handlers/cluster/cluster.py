@@ -7,6 +7,7 @@ watermark. Feature levels are fixed by the software, so that they can be read (A
 from __future__ import annotations
 
 from tidelog.broker.handlers.cluster.api_versions import FEATURES
+from tidelog.broker.handlers.cluster.services import ClusterServices
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.operations import CLUSTER_OPERATIONS
 from tidelog.broker.metadata.names import METADATA_LOG_TOPIC
@@ -26,7 +27,9 @@ from tidelog.protocol.messages import (
 BROKERS, CONTROLLERS = 1, 2
 
 
-def describe(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def describe(
+    services: ClusterServices, ctx: RequestContext, request: DescribeClusterRequest
+) -> DescribeClusterResponse:
     if request.endpoint_type != BROKERS:
         known = request.endpoint_type == CONTROLLERS
         code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
@@ -36,7 +39,7 @@ def describe(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeCl
             else f"Unsupported endpoint type {request.endpoint_type}"
         )
         return DescribeClusterResponse(error_code=code, error_message=text)
-    metadata = ctx.broker.metadata
+    metadata = services.metadata
     brokers = [
         DescribeClusterResponse.DescribeClusterBroker(broker_id=broker.node_id, host=host, port=port, rack=broker.rack)
         for broker in metadata.brokers.values()
@@ -51,13 +54,15 @@ def describe(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeCl
     return response
 
 
-async def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+async def describe_quorum(
+    services: ClusterServices, ctx: RequestContext, request: DescribeQuorumRequest
+) -> DescribeQuorumResponse:
     # The version node of the controller's epoch is the last thing that every start writes: a cheap, true lower bound.
-    _, stat = await ctx.broker.store.get(paths.CONTROLLER_EPOCH)
+    _, stat = await services.store.get(paths.CONTROLLER_EPOCH)
     topics = []
     for topic in request.topics:
         partitions = [
-            _quorum(ctx, partition.partition_index, stat.modified)
+            _quorum(services, partition.partition_index, stat.modified)
             if (topic.topic_name, partition.partition_index) == (METADATA_LOG_TOPIC, 0)
             else DescribeQuorumResponse.PartitionData(
                 partition_index=partition.partition_index,
@@ -70,33 +75,36 @@ async def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -
     return DescribeQuorumResponse(topics=topics)
 
 
-def _quorum(ctx: RequestContext, index: int, transaction: int) -> DescribeQuorumResponse.PartitionData:
-    broker = ctx.broker
-    now = broker.clock.time_ms()
+def _quorum(services: ClusterServices, index: int, transaction: int) -> DescribeQuorumResponse.PartitionData:
+    now = services.clock.time_ms()
     voter = DescribeQuorumResponse.ReplicaState(
-        replica_id=broker.node_id,
+        replica_id=services.node_id,
         log_end_offset=transaction,
         last_fetch_timestamp=now,
         last_caught_up_timestamp=now,
     )
     return DescribeQuorumResponse.PartitionData(
         partition_index=index,
-        leader_id=broker.node_id,
-        leader_epoch=broker.controller.epoch,
+        leader_id=services.node_id,
+        leader_epoch=services.controller.epoch,
         high_watermark=transaction,
         current_voters=[voter],
     )
 
 
-def unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
-    if request.broker_id in ctx.broker.metadata.brokers:
+def unregister(
+    services: ClusterServices, ctx: RequestContext, request: UnregisterBrokerRequest
+) -> UnregisterBrokerResponse:
+    if request.broker_id in services.metadata.brokers:
         text = f"Broker {request.broker_id} is alive; its registration ends when it stops."
         return UnregisterBrokerResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=text)
     text = f"Broker ID {request.broker_id} is not currently registered"
     return UnregisterBrokerResponse(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED, error_message=text)
 
 
-def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+def update_features(
+    services: ClusterServices, ctx: RequestContext, request: UpdateFeaturesRequest
+) -> UpdateFeaturesResponse:
     """All or nothing: what cannot be done is the answer to the whole request."""
     results = [_update(update.feature, update.max_version_level) for update in request.feature_updates]
     failed = next((result for result in results if result.error_code), None)

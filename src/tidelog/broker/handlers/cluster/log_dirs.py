@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidelog.broker.handlers.cluster.services import ClusterServices
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.metadata.names import MAX_NAME_LENGTH
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -18,7 +19,6 @@ from tidelog.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from tidelog.broker.server import Broker
     from tidelog.log.directory.log_dir import LogDir
 
 Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
@@ -26,24 +26,26 @@ Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
 Moved = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 
 
-def describe(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+def describe(
+    services: ClusterServices, ctx: RequestContext, request: DescribeLogDirsRequest
+) -> DescribeLogDirsResponse:
     wanted: set[TopicPartition] | None = None
     if request.topics is not None:
         wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
     return DescribeLogDirsResponse(
-        results=[_described(ctx.broker, directory, wanted) for directory in ctx.broker.log_manager.dirs]
+        results=[_described(services, directory, wanted) for directory in services.log_manager.dirs]
     )
 
 
 def _described(
-    broker: Broker, directory: LogDir, wanted: Collection[TopicPartition] | None
+    services: ClusterServices, directory: LogDir, wanted: Collection[TopicPartition] | None
 ) -> DescribeLogDirsResponse.DescribeLogDirsResult:
     result = DescribeLogDirsResponse.DescribeLogDirsResult(log_dir=str(directory.path.absolute()))
     if not directory.online:
         result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         return result
     topics: dict[str, Topic] = {}
-    manager = broker.log_manager
+    manager = services.log_manager
     for logs, future in ((manager.logs, False), (manager.future, True)):
         for tp, log in logs.items():
             if log.dir.parent != directory.path or (wanted is not None and tp not in wanted):
@@ -63,17 +65,19 @@ def _described(
             )
     result.topics = list(topics.values())
     try:
-        result.total_bytes, result.usable_bytes = broker.fs.disk_usage(directory.path)
+        result.total_bytes, result.usable_bytes = services.fs.disk_usage(directory.path)
     except OSError as error:
-        broker.log_manager.fail_dir(directory, error)
+        services.log_manager.fail_dir(directory, error)
         return DescribeLogDirsResponse.DescribeLogDirsResult(
             log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR
         )
-    result.is_cordoned = broker.log_manager.is_cordoned(directory)
+    result.is_cordoned = services.log_manager.is_cordoned(directory)
     return result
 
 
-def alter(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+def alter(
+    services: ClusterServices, ctx: RequestContext, request: AlterReplicaLogDirsRequest
+) -> AlterReplicaLogDirsResponse:
     paths = {  # of a partition that is named twice the last directory counts
         TopicPartition(topic.name, index): wanted.path
         for wanted in request.dirs
@@ -85,29 +89,29 @@ def alter(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterRepl
         result = results.setdefault(tp.topic, Moved(topic_name=tp.topic))
         result.partitions.append(
             AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult(
-                partition_index=tp.partition, error_code=_move(ctx.broker, tp, path)
+                partition_index=tp.partition, error_code=_move(services, tp, path)
             )
         )
     return AlterReplicaLogDirsResponse(results=list(results.values()))
 
 
-def _move(broker: Broker, tp: TopicPartition, path: str) -> ErrorCode:
+def _move(services: ClusterServices, tp: TopicPartition, path: str) -> ErrorCode:
     if len(tp.topic) > MAX_NAME_LENGTH:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not Path(path).is_absolute():
         return ErrorCode.LOG_DIR_NOT_FOUND
-    directory = next((d for d in broker.log_manager.dirs if d.path.absolute() == Path(path)), None)
+    directory = next((d for d in services.log_manager.dirs if d.path.absolute() == Path(path)), None)
     if directory is None:
         return ErrorCode.LOG_DIR_NOT_FOUND
     if not directory.online:
         return ErrorCode.KAFKA_STORAGE_ERROR
-    if broker.log_manager.is_cordoned(directory):
+    if services.log_manager.is_cordoned(directory):
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    partition = broker.replicas.partition_or_error(tp)
+    partition = services.replicas.partition_or_error(tp)
     if isinstance(partition, ErrorCode):
         return ErrorCode.REPLICA_NOT_AVAILABLE if partition is ErrorCode.NOT_LEADER_OR_FOLLOWER else partition
     try:
-        broker.movers.move(partition, directory)
+        services.move_replica(partition, directory)
     except KafkaError as error:
         return error.code
     return ErrorCode.NONE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelog.broker import logging_setup
 from tidelog.broker.controller.config_changes import (
@@ -35,6 +35,7 @@ from tidelog.broker.handlers.configs.entries import (
     text_of,
     topic_entries,
 )
+from tidelog.broker.handlers.configs.services import ConfigServices
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.metadata.names import check_topic_name
 from tidelog.broker.metadata.topic_configs import usable_overrides
@@ -52,9 +53,6 @@ from tidelog.protocol.messages import (
     ListConfigResourcesResponse,
 )
 
-if TYPE_CHECKING:
-    from tidelog.broker.server import Broker
-
 Described = DescribeConfigsResponse.DescribeConfigsResult
 
 # -- describe --------------------------------------------------------------------------------------------------------
@@ -65,7 +63,9 @@ DESCRIBABLE = frozenset(
 )
 
 
-async def describe(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+async def describe(
+    services: ConfigServices, ctx: RequestContext, request: DescribeConfigsRequest
+) -> DescribeConfigsResponse:
     response = DescribeConfigsResponse()
     strange = [resource.resource_type for resource in request.resources if resource.resource_type not in DESCRIBABLE]
     for resource in request.resources:
@@ -73,7 +73,9 @@ async def describe(ctx: RequestContext, request: DescribeConfigsRequest) -> Desc
         try:
             if strange:  # one resource of an unknown type spoils the request
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {strange[0]}")
-            entries = await _entries(ctx, resource.resource_type, resource.resource_name, resource.configuration_keys)
+            entries = await _entries(
+                services, resource.resource_type, resource.resource_name, resource.configuration_keys
+            )
             result.configs = [_described(entry, request, ctx.header.api_version) for entry in entries]
         except KafkaError as error:
             unknown = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -102,22 +104,21 @@ def _described(
     )
 
 
-async def _entries(ctx: RequestContext, kind: int, name: str, names: Collection[str] | None) -> list[Entry]:
-    broker = ctx.broker
+async def _entries(services: ConfigServices, kind: int, name: str, names: Collection[str] | None) -> list[Entry]:
     if kind == Resource.TOPIC:
         check_topic_name(name)
-        if name not in broker.metadata.topics:
+        if name not in services.metadata.topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return topic_entries(broker, broker.configs.overrides(name), names)
+        return topic_entries(services.config, services.topic_configs, services.topic_configs.overrides(name), names)
     if kind == Resource.BROKER:
         if not name:
-            return default_broker_entries(broker.config, names)
-        _check_node(broker, name, "or empty string, ")
-        return broker_entries(broker.config, names)
+            return default_broker_entries(services.config, names)
+        _check_node(services, name, "or empty string, ")
+        return broker_entries(services.config, names)
     if kind == Resource.BROKER_LOGGER:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-        _check_node(broker, name)
+        _check_node(services, name)
         return [
             Entry(logger, level, Source.DYNAMIC_BROKER_LOGGER, [])
             for logger, level in logging_setup.loggers().items()
@@ -126,13 +127,13 @@ async def _entries(ctx: RequestContext, kind: int, name: str, names: Collection[
     if kind == Resource.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-        stored = await _stored(broker, f"{paths.GROUP_CONFIGS}/{paths.sanitize(name)}")
-        return _group_entries(broker, usable_overrides(stored, keys=GROUP_KEYS), names)
+        stored = await _stored(services, f"{paths.GROUP_CONFIGS}/{paths.sanitize(name)}")
+        return _group_entries(services, usable_overrides(stored, keys=GROUP_KEYS), names)
     if kind == Resource.CLIENT_METRICS:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
         stored = usable_overrides(
-            await _stored(broker, f"{paths.CLIENT_METRICS_CONFIGS}/{paths.sanitize(name)}"), keys=CLIENT_METRICS_KEYS
+            await _stored(services, f"{paths.CLIENT_METRICS_CONFIGS}/{paths.sanitize(name)}"), keys=CLIENT_METRICS_KEYS
         )
         wanted = [key for key in CLIENT_METRICS_KEYS if not names or key.name in names]
         return [_metrics_entry(key, stored.get(key.name)) for key in wanted]
@@ -145,12 +146,14 @@ def _metrics_entry(key: Key[Any], stored: str | None) -> Entry:
     return Entry(key.name, value, source, [], type=key.type.value, doc=key.doc)
 
 
-def _group_entries(broker: Broker, stored: Mapping[str, str], names: Collection[str] | None) -> list[Entry]:
+def _group_entries(services: ConfigServices, stored: Mapping[str, str], names: Collection[str] | None) -> list[Entry]:
     entries = []
     for key in GROUP_KEYS:
         if names and key.name not in names:
             continue
-        default = broker.config[broker.config.static.definition.keys[key.synonyms[0]]] if key.synonyms else key.default
+        default = (
+            services.config[services.config.static.definition.keys[key.synonyms[0]]] if key.synonyms else key.default
+        )
         value = stored.get(key.name, text_of(key, default))
         source = Source.GROUP if key.name in stored else Source.DEFAULT
         entries.append(
@@ -162,7 +165,7 @@ def _group_entries(broker: Broker, stored: Mapping[str, str], names: Collection[
 # -- alter -----------------------------------------------------------------------------------------------------------
 
 
-async def alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+async def alter(services: ConfigServices, ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
     counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     response = AlterConfigsResponse()
     for resource in request.resources:
@@ -175,9 +178,7 @@ async def alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfi
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             if resource.resource_type == Resource.BROKER_LOGGER:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
-            await _alter(
-                ctx.broker, resource.resource_type, resource.resource_name, changes, True, request.validate_only
-            )
+            await _alter(services, resource.resource_type, resource.resource_name, changes, True, request.validate_only)
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
         response.responses.append(result)
@@ -185,7 +186,7 @@ async def alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfi
 
 
 async def incremental_alter(
-    ctx: RequestContext, request: IncrementalAlterConfigsRequest
+    services: ConfigServices, ctx: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     response = IncrementalAlterConfigsResponse()
@@ -198,7 +199,7 @@ async def incremental_alter(
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             await _alter(
-                ctx.broker, resource.resource_type, resource.resource_name, changes, False, request.validate_only
+                services, resource.resource_type, resource.resource_name, changes, False, request.validate_only
             )
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
@@ -207,33 +208,33 @@ async def incremental_alter(
 
 
 async def _alter(
-    broker: Broker, kind: int, name: str, changes: list[Change], replace: bool, validate_only: bool
+    services: ConfigServices, kind: int, name: str, changes: list[Change], replace: bool, validate_only: bool
 ) -> None:
     check_form(changes)
     if kind == Resource.TOPIC:
-        await _alter_topic(broker, name, changes, replace, validate_only)
+        await _alter_topic(services, name, changes, replace, validate_only)
     elif kind == Resource.BROKER:
-        await _alter_broker(broker, name, changes, replace, validate_only)
+        await _alter_broker(services, name, changes, replace, validate_only)
     elif kind == Resource.BROKER_LOGGER:
-        _alter_loggers(broker, name, changes, validate_only)
+        _alter_loggers(services, name, changes, validate_only)
     elif kind == Resource.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         await _alter_stored(
-            broker,
+            services,
             paths.GROUP_CONFIGS,
             name,
             changes,
             replace,
             validate_only,
             GROUP_KEYS,
-            lambda values: check_group_values(values, broker.config),
+            lambda values: check_group_values(values, services.config),
         )
     elif kind == Resource.CLIENT_METRICS:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
         await _alter_stored(
-            broker,
+            services,
             paths.CLIENT_METRICS_CONFIGS,
             name,
             changes,
@@ -246,36 +247,40 @@ async def _alter(
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
 
 
-async def _alter_topic(broker: Broker, topic: str, changes: list[Change], replace: bool, validate_only: bool) -> None:
+async def _alter_topic(
+    services: ConfigServices, topic: str, changes: list[Change], replace: bool, validate_only: bool
+) -> None:
     if not topic:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     check_topic_name(topic)
 
     def decide(stored: dict[str, str]) -> dict[str, str]:
-        return plan_topic_config(stored, changes, replace=replace, defaults=broker.configs.broker_defaults())
+        return plan_topic_config(stored, changes, replace=replace, defaults=services.topic_configs.broker_defaults())
 
-    await broker.controller.change_topic_config(topic, decide, validate_only=validate_only)
+    await services.controller.change_topic_config(topic, decide, validate_only=validate_only)
 
 
-async def _alter_broker(broker: Broker, name: str, changes: list[Change], replace: bool, validate_only: bool) -> None:
+async def _alter_broker(
+    services: ConfigServices, name: str, changes: list[Change], replace: bool, validate_only: bool
+) -> None:
     if name:
-        _check_node(broker, name)
-    config, per_broker = broker.config, bool(name)
+        _check_node(services, name)
+    config, per_broker = services.config, bool(name)
 
     def decide(stored: dict[str, str]) -> dict[str, str]:
         return plan_broker_config(
-            stored, changes, replace=replace, config=config, topics=broker.configs, per_broker=per_broker
+            stored, changes, replace=replace, config=config, topics=services.topic_configs, per_broker=per_broker
         )
 
     def apply(values: Mapping[str, str]) -> None:
-        broker.dynamic_config_changed(config.apply_dynamic(*broker_layers(values, config, per_broker=per_broker)))
+        services.apply_broker_config(config.apply_dynamic(*broker_layers(values, config, per_broker=per_broker)))
 
-    path = paths.broker_config(broker.node_id if per_broker else None)
-    await broker.controller.entity_configs.change(path, decide, apply, validate_only=validate_only)
+    path = paths.broker_config(services.node_id if per_broker else None)
+    await services.controller.entity_configs.change(path, decide, apply, validate_only=validate_only)
 
 
-def _alter_loggers(broker: Broker, name: str, changes: list[Change], validate_only: bool) -> None:
-    _check_node(broker, name)
+def _alter_loggers(services: ConfigServices, name: str, changes: list[Change], validate_only: bool) -> None:
+    _check_node(services, name)
     for change in changes:
         if change.operation in (Operation.APPEND, Operation.SUBTRACT):
             verb = Operation(change.operation).name
@@ -295,7 +300,7 @@ def _alter_loggers(broker: Broker, name: str, changes: list[Change], validate_on
 
 
 async def _alter_stored(
-    broker: Broker,
+    services: ConfigServices,
     root: str,
     name: str,
     changes: list[Change],
@@ -307,33 +312,35 @@ async def _alter_stored(
     def decide(stored: dict[str, str]) -> dict[str, str]:
         return plan_entity_config(stored, changes, replace=replace, keys=keys, check=check)
 
-    await broker.controller.entity_configs.change(
+    await services.controller.entity_configs.change(
         f"{root}/{paths.sanitize(name)}",
         decide,
-        lambda values: broker.entity_config_changed(root, name, values),
+        lambda values: services.apply_entity_config(root, name, values),
         validate_only=validate_only,
     )
 
 
-async def _stored(broker: Broker, path: str) -> dict[str, str]:
-    found = (await broker.store.get_many([path]))[0]
+async def _stored(services: ConfigServices, path: str) -> dict[str, str]:
+    found = (await services.store.get_many([path]))[0]
     return {} if found is None else readable_config(path, found[0]) or {}
 
 
-def _check_node(broker: Broker, name: str, also: str = "") -> None:
+def _check_node(services: ConfigServices, name: str, also: str = "") -> None:
     try:
         node_id = int(name)
     except ValueError:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}") from None
-    if node_id != broker.node_id:
-        text = f"Unexpected broker id, expected {broker.node_id} {also}but received {name}"
+    if node_id != services.node_id:
+        text = f"Unexpected broker id, expected {services.node_id} {also}but received {name}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, text)
 
 
 # -- list ------------------------------------------------------------------------------------------------------------
 
 
-async def list_resources(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+async def list_resources(
+    services: ConfigServices, ctx: RequestContext, request: ListConfigResourcesRequest
+) -> ListConfigResourcesResponse:
     supported = (
         Resource.TOPIC,
         Resource.BROKER,
@@ -346,13 +353,12 @@ async def list_resources(ctx: RequestContext, request: ListConfigResourcesReques
         wanted = [Resource.CLIENT_METRICS]
     if not set(wanted) <= set(supported):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    broker = ctx.broker
     names: dict[int, list[str]] = {
-        Resource.TOPIC: list(broker.metadata.topics),
-        Resource.BROKER: [str(node_id) for node_id in broker.metadata.brokers],
-        Resource.BROKER_LOGGER: [str(node_id) for node_id in broker.metadata.brokers],
-        Resource.CLIENT_METRICS: await _names(broker, paths.CLIENT_METRICS_CONFIGS),
-        Resource.GROUP: await _names(broker, paths.GROUP_CONFIGS),
+        Resource.TOPIC: list(services.metadata.topics),
+        Resource.BROKER: [str(node_id) for node_id in services.metadata.brokers],
+        Resource.BROKER_LOGGER: [str(node_id) for node_id in services.metadata.brokers],
+        Resource.CLIENT_METRICS: await _names(services, paths.CLIENT_METRICS_CONFIGS),
+        Resource.GROUP: await _names(services, paths.GROUP_CONFIGS),
     }
     return ListConfigResourcesResponse(
         config_resources=[
@@ -363,5 +369,5 @@ async def list_resources(ctx: RequestContext, request: ListConfigResourcesReques
     )
 
 
-async def _names(broker: Broker, root: str) -> list[str]:
-    return [paths.unsanitize(part) for part, values in (await load_configs(broker.store, root)).items() if values]
+async def _names(services: ConfigServices, root: str) -> list[str]:
+    return [paths.unsanitize(part) for part, values in (await load_configs(services.store, root)).items() if values]

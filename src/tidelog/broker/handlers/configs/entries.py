@@ -18,7 +18,7 @@ from tidelog.log.config import TOPIC_KEYS, LogConfig
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
-    from tidelog.broker.server import Broker
+    from tidelog.broker.metadata.topic_configs import TopicConfigs
 
 #: Topic keys that 4.x no longer lists, and internal ones: shown only where they are set.
 HIDDEN_TOPIC_KEYS = frozenset(
@@ -81,16 +81,21 @@ class Entry(NamedTuple):
     doc: str | None = None
 
 
-def topic_entries(broker: Broker, overrides: Mapping[str, str], names: Collection[str] | None = None) -> list[Entry]:
+def topic_entries(
+    config: BrokerConfig,
+    topic_configs: TopicConfigs,
+    overrides: Mapping[str, str],
+    names: Collection[str] | None = None,
+) -> list[Entry]:
     """A topic's configs; all of them, or those of `names`."""
-    effective = usable_config(overrides, broker.configs.broker_defaults())
+    effective = usable_config(overrides, topic_configs.broker_defaults())
     overrides = usable_overrides(overrides)
     entries = []
     for key in _wanted(TOPIC_KEYS, names):
         if key.name in HIDDEN_TOPIC_KEYS and key.name not in overrides:
             continue
         value = _topic_value(key, effective, overrides)
-        synonyms = _chain(broker.config, next(iter(key.synonyms), ""), key.synonyms, sensitive=False)
+        synonyms = _chain(config, next(iter(key.synonyms), ""), key.synonyms, sensitive=False)
         if key.name in overrides:
             synonyms.insert(0, Synonym(key.name, value, Source.TOPIC))
         source = synonyms[0].source if synonyms else Source.DEFAULT

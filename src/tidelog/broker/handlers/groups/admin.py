@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.groups.services import GroupServices
 from tidelog.broker.handlers.operations import GROUP_OPERATIONS
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import (
@@ -17,9 +18,9 @@ from tidelog.protocol.messages import (
 Described = DescribeGroupsResponse.DescribedGroup
 
 
-async def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+async def list_groups(services: GroupServices, ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
     """The groups of all shards that are here; while one loads the list would be wrong."""
-    service = ctx.broker.coordinators.group
+    service = services.coordinators().group
     if service.runtime.loading:
         return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     groups = []
@@ -28,20 +29,22 @@ async def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGr
     return ListGroupsResponse(groups=groups)
 
 
-async def describe(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+async def describe(
+    services: GroupServices, ctx: RequestContext, request: DescribeGroupsRequest
+) -> DescribeGroupsResponse:
     version = ctx.header.api_version
     groups = []
     for group_id in request.groups:
-        described = await _describe(ctx, group_id, version)
+        described = await _describe(services, group_id, version)
         if request.include_authorized_operations and not described.error_code:
             described.authorized_operations = GROUP_OPERATIONS
         groups.append(described)
     return DescribeGroupsResponse(groups=groups)
 
 
-async def _describe(ctx: RequestContext, group_id: str, version: int) -> Described:
+async def _describe(services: GroupServices, group_id: str, version: int) -> Described:
     try:
-        described: Described = await ctx.broker.coordinators.group.read(
+        described: Described = await services.coordinators().group.read(
             group_id, lambda machine: machine.describe(group_id, version)
         )
         return described
@@ -49,17 +52,17 @@ async def _describe(ctx: RequestContext, group_id: str, version: int) -> Describ
         return Described(group_id=group_id, error_code=error.code)
 
 
-async def delete(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+async def delete(services: GroupServices, ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     results = []
     for group_id in dict.fromkeys(request.groups_names):
         code = ErrorCode.NONE
         try:
-            await _delete(ctx, group_id)
+            await _delete(services, group_id)
         except KafkaError as error:
             code = error.code
         results.append(DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=code))
     return DeleteGroupsResponse(results=results)
 
 
-async def _delete(ctx: RequestContext, group_id: str) -> None:
-    await ctx.broker.coordinators.group.write(group_id, lambda machine: machine.delete_group(group_id))
+async def _delete(services: GroupServices, group_id: str) -> None:
+    await services.coordinators().group.write(group_id, lambda machine: machine.delete_group(group_id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.groups.membership import caller
+from tidelog.broker.handlers.groups.services import GroupServices
 from tidelog.broker.handlers.operations import GROUP_OPERATIONS
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import (
@@ -16,10 +17,12 @@ from tidelog.protocol.messages import (
 Described = ConsumerGroupDescribeResponse.DescribedGroup
 
 
-async def heartbeat(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
+async def heartbeat(
+    services: GroupServices, ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
+) -> ConsumerGroupHeartbeatResponse:
     who = caller(ctx)
     try:
-        response: ConsumerGroupHeartbeatResponse = await ctx.broker.coordinators.group.write(
+        response: ConsumerGroupHeartbeatResponse = await services.coordinators().group.write(
             request.group_id, lambda machine: machine.consumer_heartbeat(request, who)
         )
         return response
@@ -27,21 +30,23 @@ async def heartbeat(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest)
         return ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=error.message)
 
 
-async def describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+async def describe(
+    services: GroupServices, ctx: RequestContext, request: ConsumerGroupDescribeRequest
+) -> ConsumerGroupDescribeResponse:
     groups = []
     for group_id in request.group_ids:
-        described = await _describe(ctx, group_id)
+        described = await _describe(services, group_id)
         if request.include_authorized_operations and not described.error_code:
             described.authorized_operations = GROUP_OPERATIONS
         groups.append(described)
     return ConsumerGroupDescribeResponse(groups=groups)
 
 
-async def _describe(ctx: RequestContext, group_id: str) -> Described:
+async def _describe(services: GroupServices, group_id: str) -> Described:
     if not group_id:
         return Described(error_code=ErrorCode.INVALID_GROUP_ID, error_message=None)
     try:
-        described: Described = await ctx.broker.coordinators.group.read(
+        described: Described = await services.coordinators().group.read(
             group_id, lambda machine: machine.describe_consumer(group_id)
         )
         return described

@@ -6,6 +6,7 @@ The internal topic is made when the first client asks for its coordinator.
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.groups.services import GroupServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_id
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
@@ -18,12 +19,14 @@ BATCH_VERSION = 4
 Coordinator = FindCoordinatorResponse.Coordinator
 
 
-async def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+async def handle(
+    services: GroupServices, ctx: RequestContext, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse:
     if ctx.header.api_version >= BATCH_VERSION:
         return FindCoordinatorResponse(
-            coordinators=[await _find(ctx, request.key_type, key) for key in request.coordinator_keys]
+            coordinators=[await _find(services, ctx, request.key_type, key) for key in request.coordinator_keys]
         )
-    found = await _find(ctx, request.key_type, request.key)
+    found = await _find(services, ctx, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message or ErrorCode(found.error_code).name,
@@ -33,10 +36,10 @@ async def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCo
     )
 
 
-async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+async def _find(services: GroupServices, ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     try:
-        node_id = await _leader(ctx, key_type, key)
-        endpoint = ctx.broker.metadata.brokers[node_id].endpoints.get(ctx.listener)
+        node_id = await _leader(services, key_type, key)
+        endpoint = services.metadata.brokers[node_id].endpoints.get(ctx.listener)
         if endpoint is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     except KafkaError as error:
@@ -46,15 +49,15 @@ async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     return Coordinator(key=key, node_id=node_id, host=host, port=port, error_message="")
 
 
-async def _leader(ctx: RequestContext, key_type: int, key: str) -> int:
+async def _leader(services: GroupServices, key_type: int, key: str) -> int:
     topic = TOPICS.get(key_type)
     if topic is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"coordinators of key type {key_type} are not served")
-    metadata = ctx.broker.metadata
+    metadata = services.metadata
     count = metadata.partition_count(topic)
     if count is None:
         try:
-            await ctx.broker.controller.ensure_topic(topic)
+            await services.controller.ensure_topic(topic)
         except KafkaError as error:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error
         count = metadata.partition_count(topic)

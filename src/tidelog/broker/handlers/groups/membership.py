@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.broker.coordinator.result import Caller
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.groups.services import GroupServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import (
     HeartbeatRequest,
@@ -34,11 +35,11 @@ def require_group(group_id: str) -> None:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
 
 
-async def join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
+async def join(services: GroupServices, ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
     who = caller(ctx)
     try:
         require_group(request.group_id)
-        response: JoinGroupResponse = await ctx.broker.coordinators.group.request(
+        response: JoinGroupResponse = await services.coordinators().group.request(
             request.group_id, lambda machine, reply: machine.join(request, who, reply)
         )
     except KafkaError as error:
@@ -53,13 +54,13 @@ async def join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
     return response
 
 
-async def sync(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse:
+async def sync(services: GroupServices, ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse:
     try:
         unnamed = request.protocol_type is None or request.protocol_name is None
         if ctx.header.api_version >= NAMED_PROTOCOL_VERSION and unnamed:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         require_group(request.group_id)
-        response: SyncGroupResponse = await ctx.broker.coordinators.group.request(
+        response: SyncGroupResponse = await services.coordinators().group.request(
             request.group_id, lambda machine, reply: machine.sync(request, reply)
         )
         return response
@@ -67,10 +68,10 @@ async def sync(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
         return SyncGroupResponse(error_code=error.code)
 
 
-async def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+async def heartbeat(services: GroupServices, ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
     try:
         require_group(request.group_id)
-        response: HeartbeatResponse = await ctx.broker.coordinators.group.write(
+        response: HeartbeatResponse = await services.coordinators().group.write(
             request.group_id, lambda machine: machine.heartbeat(request)
         )
         return response
@@ -80,13 +81,13 @@ async def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Heartbeat
         return HeartbeatResponse(error_code=ErrorCode.NONE if loading else error.code)
 
 
-async def leave(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
+async def leave(services: GroupServices, ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
     batch = ctx.header.api_version >= BATCH_VERSION
     if not batch:
         request.members = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
     try:
         require_group(request.group_id)
-        response: LeaveGroupResponse = await ctx.broker.coordinators.group.write(
+        response: LeaveGroupResponse = await services.coordinators().group.write(
             request.group_id, lambda machine: machine.leave(request)
         )
     except KafkaError as error:

@@ -15,6 +15,7 @@ from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.groups.membership import require_group
+from tidelog.broker.handlers.groups.services import GroupServices
 from tidelog.broker.handlers.groups.store_offsets import commit_to_store, fetch_from_store
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
@@ -46,26 +47,26 @@ Topic = OffsetFetchRequest.OffsetFetchRequestTopics
 # -- commit --------------------------------------------------------------------------------------------------------
 
 
-async def commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
+async def commit(services: GroupServices, ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
     version = ctx.header.api_version
-    known, unknown = _known_topics(ctx, request.topics, version)
+    known, unknown = _known_topics(services, request.topics, version)
     if version == 0:
-        response = await commit_to_store(ctx, request.group_id, known)
+        response = await commit_to_store(services, request.group_id, known)
     else:
-        response = await _commit(ctx, request, known, version)
+        response = await _commit(services, request, known, version)
     for topic, code in unknown:
         _add_failures(response, failed_commit([topic], code).topics)
     return response
 
 
 async def _commit(
-    ctx: RequestContext, request: OffsetCommitRequest, topics: list[Any], version: int
+    services: GroupServices, request: OffsetCommitRequest, topics: list[Any], version: int
 ) -> OffsetCommitResponse:
     if not topics:
         return OffsetCommitResponse()
     request.topics = topics
     try:
-        response: OffsetCommitResponse = await ctx.broker.coordinators.group.write(
+        response: OffsetCommitResponse = await services.coordinators().group.write(
             request.group_id, lambda machine: machine.commit(request, version)
         )
         return response
@@ -74,11 +75,11 @@ async def _commit(
 
 
 def _known_topics(
-    ctx: RequestContext, topics: list[Any], version: int
+    services: GroupServices, topics: list[Any], version: int
 ) -> tuple[list[Any], list[tuple[Any, ErrorCode]]]:
     """The topics that exist (with their names filled in), and the others with the error of each."""
     known, unknown = [], []
-    metadata = ctx.broker.metadata
+    metadata = services.metadata
     for topic in topics:
         if version >= TOPIC_ID_VERSION:
             name = metadata.topic_name(topic.topic_id)
@@ -86,7 +87,7 @@ def _known_topics(
                 unknown.append((topic, ErrorCode.UNKNOWN_TOPIC_ID))
                 continue
             topic.name = name
-        there, missing = _known_partitions(ctx, topic)
+        there, missing = _known_partitions(services, topic)
         if there is not None:
             known.append(there)
         if missing is not None:
@@ -94,9 +95,9 @@ def _known_topics(
     return known, unknown
 
 
-def _known_partitions(ctx: RequestContext, topic: Any) -> tuple[Any | None, Any | None]:
+def _known_partitions(services: GroupServices, topic: Any) -> tuple[Any | None, Any | None]:
     """A topic with those of its partitions that exist, and with those that do not; None in place of an empty one."""
-    count = ctx.broker.metadata.partition_count(topic.name)
+    count = services.metadata.partition_count(topic.name)
     if count is None:
         return None, topic
     there = [entry for entry in topic.partitions if 0 <= entry.partition_index < count]
@@ -108,9 +109,9 @@ def _known_partitions(ctx: RequestContext, topic: Any) -> tuple[Any | None, Any 
     return topic if there else None, missing
 
 
-def _split(ctx: RequestContext, topics: list[Any]) -> tuple[list[Any], list[Any]]:
+def _split(services: GroupServices, topics: list[Any]) -> tuple[list[Any], list[Any]]:
     """Topics that exist and those that do not, partition by partition."""
-    pairs = [_known_partitions(ctx, topic) for topic in topics]
+    pairs = [_known_partitions(services, topic) for topic in topics]
     return [there for there, _ in pairs if there is not None], [gone for _, gone in pairs if gone is not None]
 
 
@@ -125,8 +126,10 @@ def _add_failures(response: Any, topics: list[Any]) -> None:
             response.topics.append(topic)
 
 
-async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
-    known, unknown = _split(ctx, request.topics)
+async def commit_in_transaction(
+    services: GroupServices, ctx: RequestContext, request: TxnOffsetCommitRequest
+) -> TxnOffsetCommitResponse:
+    known, unknown = _split(services, request.topics)
     response = TxnOffsetCommitResponse()
     if known:
         request.topics = known
@@ -134,8 +137,8 @@ async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitReq
             require_group(request.group_id)
             if not request.transactional_id and ctx.header.api_version < IMPLICIT_ADD_COMMIT_VERSION:
                 raise KafkaError(ErrorCode.INVALID_REQUEST)
-            await _verify_transaction(ctx, request)
-            response = await ctx.broker.coordinators.group.write(
+            await _verify_transaction(services, ctx, request)
+            response = await services.coordinators().group.write(
                 request.group_id, lambda machine: machine.commit_in_transaction(request)
             )
         except KafkaError as error:
@@ -144,9 +147,9 @@ async def commit_in_transaction(ctx: RequestContext, request: TxnOffsetCommitReq
     return response
 
 
-async def _verify_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> None:
+async def _verify_transaction(services: GroupServices, ctx: RequestContext, request: TxnOffsetCommitRequest) -> None:
     """The offsets partition must be part of the transaction; from version 5 on it joins by this request (KIP-890)."""
-    coordinators = ctx.broker.coordinators
+    coordinators = services.coordinators()
     partition = coordinators.group.runtime.partition_for(request.group_id)
     tp = TopicPartition(GROUP_METADATA_TOPIC, partition)
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
@@ -194,28 +197,28 @@ def _failed_transaction_commit(topics: list[Any], code: ErrorCode) -> TxnOffsetC
 # -- fetch ---------------------------------------------------------------------------------------------------------
 
 
-async def fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+async def fetch(services: GroupServices, ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
     version = ctx.header.api_version
     if version == 0:
-        return await fetch_from_store(ctx, request)
+        return await fetch_from_store(services, request)
     if version < BATCH_VERSION:
-        return await _fetch_one_group(ctx, request, version)
+        return await _fetch_one_group(services, request, version)
     groups = []
     for group in request.groups:
-        missing = _resolve_ids(ctx, group) if version >= TOPIC_ID_VERSION else []
+        missing = _resolve_ids(services, group) if version >= TOPIC_ID_VERSION else []
         if missing and not group.topics:
             answer = GroupAnswer(group_id=group.group_id)  # nothing that a coordinator could know
         else:
-            answer = await _fetch_group(ctx, group, request.require_stable)
+            answer = await _fetch_group(services, group, request.require_stable)
         if version >= TOPIC_ID_VERSION and not answer.error_code:
-            _answer_ids(ctx, answer, missing)
+            _answer_ids(services, answer, missing)
         groups.append(answer)
     return OffsetFetchResponse(groups=groups)
 
 
-async def _fetch_group(ctx: RequestContext, group: Group, require_stable: bool) -> GroupAnswer:
+async def _fetch_group(services: GroupServices, group: Group, require_stable: bool) -> GroupAnswer:
     try:
-        answer: GroupAnswer = await ctx.broker.coordinators.group.read(
+        answer: GroupAnswer = await services.coordinators().group.read(
             group.group_id, lambda machine: machine.fetch(group, require_stable)
         )
         return answer
@@ -223,13 +226,13 @@ async def _fetch_group(ctx: RequestContext, group: Group, require_stable: bool) 
         return GroupAnswer(group_id=group.group_id, error_code=error.code)
 
 
-async def _fetch_one_group(ctx: RequestContext, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
+async def _fetch_one_group(services: GroupServices, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
     """Before version 8 a request had one group, and errors in other places."""
     topics = None
     if request.topics is not None:
         topics = [Topic(name=topic.name, partition_indexes=topic.partition_indexes) for topic in request.topics]
     group = Group(group_id=request.group_id, topics=topics)
-    answer = await _fetch_group(ctx, group, request.require_stable)
+    answer = await _fetch_group(services, group, request.require_stable)
     if answer.error_code:
         return _failed_fetch(topics or [], ErrorCode(answer.error_code), version)
     return OffsetFetchResponse(
@@ -271,22 +274,22 @@ def _failed_fetch(topics: list[Topic], code: ErrorCode, version: int) -> OffsetF
     )
 
 
-def _resolve_ids(ctx: RequestContext, group: Group) -> list[Topic]:
+def _resolve_ids(services: GroupServices, group: Group) -> list[Topic]:
     """Fill in the names of topics given by id; returns those that nobody knows."""
     if group.topics is None:
         return []
     for topic in group.topics:
-        topic.name = ctx.broker.metadata.topic_name(topic.topic_id) or ""
+        topic.name = services.metadata.topic_name(topic.topic_id) or ""
     missing = [topic for topic in group.topics if not topic.name]
     group.topics = [topic for topic in group.topics if topic.name]
     return missing
 
 
-def _answer_ids(ctx: RequestContext, answer: GroupAnswer, missing: list[Topic]) -> None:
+def _answer_ids(services: GroupServices, answer: GroupAnswer, missing: list[Topic]) -> None:
     """Topics go by id in this version: one that was deleted since has none, and is left out."""
     for topic in answer.topics:
         if topic.topic_id == ZERO_UUID:
-            topic.topic_id = ctx.broker.metadata.topic_id(topic.name)
+            topic.topic_id = services.metadata.topic_id(topic.name)
     answer.topics = [topic for topic in answer.topics if topic.topic_id != ZERO_UUID]
     for unknown in missing:
         answer.topics.append(
@@ -308,12 +311,12 @@ def _answer_ids(ctx: RequestContext, answer: GroupAnswer, missing: list[Topic]) 
 # -- delete --------------------------------------------------------------------------------------------------------
 
 
-async def delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
-    known, unknown = _split(ctx, request.topics)
+async def delete(services: GroupServices, ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+    known, unknown = _split(services, request.topics)
     request.topics = known
     try:
         require_group(request.group_id)
-        response: OffsetDeleteResponse = await ctx.broker.coordinators.group.write(
+        response: OffsetDeleteResponse = await services.coordinators().group.write(
             request.group_id, lambda machine: machine.delete_offsets(request)
         )
     except KafkaError as error:

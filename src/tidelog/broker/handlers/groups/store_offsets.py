@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidelog.broker import config as keys
-from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.groups.services import GroupServices
 from tidelog.broker.store.api import Create, Operation, SetData, Store
 from tidelog.broker.store.errors import NoNodeError
 from tidelog.broker.store.tree import ancestors
@@ -31,14 +31,14 @@ def is_storable(group: str) -> bool:
     return group not in ("", ".", "..") and "/" not in group
 
 
-async def commit_to_store(ctx: RequestContext, group: str, topics: list[Any]) -> OffsetCommitResponse:
+async def commit_to_store(services: GroupServices, group: str, topics: list[Any]) -> OffsetCommitResponse:
     """All offsets of the request in one step: a client that leaves has committed them all, or none."""
     answers: dict[str, CommitAnswer] = {}
     accepted: dict[str, bytes] = {}
     for topic in topics:
         answer = answers.setdefault(topic.name, CommitAnswer(name=topic.name, partitions=[]))
         for entry in topic.partitions:
-            code = _refusal(ctx, group, topic.name, entry)
+            code = _refusal(services, group, topic.name, entry)
             if not code:
                 path = offset_path(group, topic.name, entry.partition_index)
                 accepted[path] = str(entry.committed_offset).encode()
@@ -48,14 +48,14 @@ async def commit_to_store(ctx: RequestContext, group: str, topics: list[Any]) ->
                 )
             )
     if accepted:
-        await ctx.broker.changes.run(f"offsets of {group}", lambda: _put(ctx.broker.store, accepted))
+        await services.changes.run(f"offsets of {group}", lambda: _put(services.store, accepted))
     return OffsetCommitResponse(topics=list(answers.values()))
 
 
-def _refusal(ctx: RequestContext, group: str, topic: str, entry: Any) -> ErrorCode:
-    if ctx.broker.metadata.partition(TopicPartition(topic, entry.partition_index)) is None:
+def _refusal(services: GroupServices, group: str, topic: str, entry: Any) -> ErrorCode:
+    if services.metadata.partition(TopicPartition(topic, entry.partition_index)) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if len(entry.committed_metadata or "") > ctx.broker.config[keys.OFFSET_METADATA_MAX_BYTES]:
+    if len(entry.committed_metadata or "") > services.config[keys.OFFSET_METADATA_MAX_BYTES]:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return ErrorCode.NONE if is_storable(group) else ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -72,25 +72,25 @@ async def _put(store: Store, nodes: Mapping[str, bytes]) -> None:
     await store.multi(operations)
 
 
-async def fetch_from_store(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+async def fetch_from_store(services: GroupServices, request: OffsetFetchRequest) -> OffsetFetchResponse:
     asked = dict.fromkeys(
         TopicPartition(topic.name, index) for topic in request.topics or () for index in topic.partition_indexes
     )
     topics: dict[str, FetchAnswer] = {}
     for tp in asked:
         answer = topics.setdefault(tp.topic, FetchAnswer(name=tp.topic, partitions=[]))
-        answer.partitions.append(await _fetch(ctx, request.group_id, tp))
+        answer.partitions.append(await _fetch(services, request.group_id, tp))
     return OffsetFetchResponse(topics=list(topics.values()))
 
 
 async def _fetch(
-    ctx: RequestContext, group: str, tp: TopicPartition
+    services: GroupServices, group: str, tp: TopicPartition
 ) -> OffsetFetchResponse.OffsetFetchResponsePartition:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     offset: int | None = None
-    if ctx.broker.metadata.partition(tp) is not None:
+    if services.metadata.partition(tp) is not None:
         if is_storable(group):
-            offset = await _get(ctx, offset_path(group, tp.topic, tp.partition))
+            offset = await _get(services, offset_path(group, tp.topic, tp.partition))
         else:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
     return OffsetFetchResponse.OffsetFetchResponsePartition(
@@ -101,9 +101,9 @@ async def _fetch(
     )
 
 
-async def _get(ctx: RequestContext, path: str) -> int | None:
+async def _get(services: GroupServices, path: str) -> int | None:
     try:
-        data, _ = await ctx.broker.store.get(path)
+        data, _ = await services.store.get(path)
     except NoNodeError:
         return None
     return int(data) if data.lstrip(b"-").isdigit() else None

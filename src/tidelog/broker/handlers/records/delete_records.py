@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.broker.replication.partition import Partition
 from tidelog.broker.replication.waiting import WaitFor
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -14,7 +15,7 @@ Answer = DeleteRecordsResponse.DeleteRecordsPartitionResult
 Waiting = dict[TopicPartition, tuple[Partition, int, Answer]]
 
 
-async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+async def handle(services: RecordServices, ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     waiting: Waiting = {}
     offsets = {  # of a partition that is named twice the last offset counts
         TopicPartition(topic.name, asked.partition_index): asked.offset
@@ -24,23 +25,23 @@ async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRe
     topics: dict[str, TopicAnswer] = {}
     for tp, offset in offsets.items():
         answers = topics.setdefault(tp.topic, TopicAnswer(name=tp.topic, partitions=[])).partitions
-        answers.append(_delete(ctx, tp, offset, waiting))
+        answers.append(_delete(services, tp, offset, waiting))
     response = DeleteRecordsResponse(topics=list(topics.values()))
     if waiting:
         operation = WaitFor(lambda: _settle(waiting))
-        if not ctx.broker.purgatories.delete_records.try_or_watch(operation, list(waiting), request.timeout_ms):
+        if not services.purgatories.delete_records.try_or_watch(operation, list(waiting), request.timeout_ms):
             await operation.done
         for _, _, answer in waiting.values():
             answer.error_code = ErrorCode.REQUEST_TIMED_OUT
     return response
 
 
-def _delete(ctx: RequestContext, tp: TopicPartition, offset: int, waiting: Waiting) -> Answer:
+def _delete(services: RecordServices, tp: TopicPartition, offset: int, waiting: Waiting) -> Answer:
     answer = Answer(partition_index=tp.partition, low_watermark=NO_OFFSET)
     try:
         if tp.topic in INTERNAL_TOPICS:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {tp.topic}")
-        partition = ctx.broker.replicas.leader_or_error(tp)
+        partition = services.replicas.leader_or_error(tp)
         if isinstance(partition, ErrorCode):
             raise KafkaError(partition)
         answer.low_watermark = partition.delete_records(offset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.broker.metadata.names import is_valid_topic_name
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
@@ -13,25 +14,27 @@ Answer = DescribeProducersResponse.PartitionResponse
 ProducerState = DescribeProducersResponse.ProducerState
 
 
-def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+def handle(
+    services: RecordServices, ctx: RequestContext, request: DescribeProducersRequest
+) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         topics=[
             TopicAnswer(
                 name=topic.name,
-                partitions=[_answer(ctx, TopicPartition(topic.name, index)) for index in topic.partition_indexes],
+                partitions=[_answer(services, TopicPartition(topic.name, index)) for index in topic.partition_indexes],
             )
             for topic in request.topics
         ]
     )
 
 
-def _answer(ctx: RequestContext, tp: TopicPartition) -> Answer:
+def _answer(services: RecordServices, tp: TopicPartition) -> Answer:
     if not is_valid_topic_name(tp.topic):
         code = ErrorCode.INVALID_TOPIC_EXCEPTION
         return Answer(partition_index=tp.partition, error_code=code, error_message=code.text, active_producers=[])
-    partition = ctx.broker.replicas.leader_or_error(tp)
+    partition = services.replicas.leader_or_error(tp)
     if isinstance(partition, ErrorCode):
-        known = tp.topic in ctx.broker.metadata.topics
+        known = tp.topic in services.metadata.topics
         text = None if known else partition.text
         return Answer(partition_index=tp.partition, error_code=partition, error_message=text, active_producers=[])
     return Answer(

@@ -29,6 +29,7 @@ from tidelog.broker.handlers.records.fetching import (
     release,
 )
 from tidelog.broker.handlers.records.leaders import leader_hint
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import FetchResponse
@@ -43,14 +44,14 @@ OLD_MAGIC = {0: 0, 1: 0, 2: 1, 3: 1}
 Fetches = dict[Key, PartitionFetch]
 
 
-async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
-    fetches = request.fetches(ctx.broker.metadata.topic_name)
-    sessions = ctx.broker.replicas.fetch_sessions
+async def handle(services: RecordServices, ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
+    fetches = request.fetches(services.metadata.topic_name)
+    sessions = services.sessions
     session: FetchSession | None = None
     if request.isolation_level not in ISOLATION_LEVELS:
-        return _refused(ctx, request, fetches)
+        return _refused(services, ctx, request, fetches)
     if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
-        found = _resume(ctx, request, fetches)
+        found = _resume(services, ctx, request, fetches)
         if isinstance(found, ErrorCode):
             return FetchAnswer(found)
         session = found
@@ -60,11 +61,11 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
         if request.session_id != NO_SESSION:
             sessions.remove(request.session_id, ctx.session.view)
     wanted = [fetch for _, fetch in pairs]
-    answers = await _read(ctx, _params(ctx, request), wanted)
+    answers = await _read(services, _params(services, request), wanted)
     try:
         if request.version in OLD_MAGIC:
             for index, fetch in enumerate(wanted):
-                answers[index] = await _convert(ctx, fetch, answers[index])
+                answers[index] = await _convert(services, ctx, fetch, answers[index])
         told = list(zip([key for key, _ in pairs], answers, strict=True))
         if session is not None and session.epoch != next_epoch(request.session_epoch):
             release(answers)  # another connection went on with the session while this one waited
@@ -76,8 +77,8 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
             if not session.partitions:
                 sessions.remove(session.id, session.view)
         elif request.session_epoch == INITIAL_EPOCH and request.version >= SESSIONS_SINCE:
-            session_id = _new_session(ctx, request, fetches, told)
-        return _answer(ctx, request, FetchAnswer(session_id=session_id), told, dict(pairs))
+            session_id = _new_session(services, ctx, request, fetches, told)
+        return _answer(services, ctx, request, FetchAnswer(session_id=session_id), told, dict(pairs))
     except BaseException:  # the client may leave while records are converted
         release(answers)
         raise
@@ -86,30 +87,31 @@ async def handle(ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
 # -- the request -----------------------------------------------------------------------------------------------------
 
 
-def _resume(ctx: RequestContext, request: FetchAsk, fetches: Fetches) -> FetchSession | ErrorCode:
-    sessions = ctx.broker.replicas.fetch_sessions
-    now_ms = ctx.broker.clock.time_ms()
-    session = sessions.resume(request.session_id, ctx.session.view, request.session_epoch, request.uses_ids, now_ms)
+def _resume(
+    services: RecordServices, ctx: RequestContext, request: FetchAsk, fetches: Fetches
+) -> FetchSession | ErrorCode:
+    sessions, view, now_ms = services.sessions, ctx.session.view, services.clock.time_ms()
+    session = sessions.resume(request.session_id, view, request.session_epoch, request.uses_ids, now_ms)
     if isinstance(session, FetchSession):
         session.update(fetches, request.forgotten_keys())
         if session.uses_ids:
-            _resolve_again(ctx, session)
+            _resolve_again(services, session)
     return session
 
 
-def _resolve_again(ctx: RequestContext, session: FetchSession) -> None:
+def _resolve_again(services: RecordServices, session: FetchSession) -> None:
     """Topic ids that were not known when the session heard of them may be by now, or may have gone."""
     for (topic_id, _, partition), cached in session.partitions.items():
-        name = ctx.broker.metadata.topic_name(topic_id)
+        name = services.metadata.topic_name(topic_id)
         if (name is None) != (cached.fetch.error == ErrorCode.UNKNOWN_TOPIC_ID):
             cached.fetch.tp = TopicPartition(name or "", partition)
             cached.fetch.error = ErrorCode.NONE if name is not None else ErrorCode.UNKNOWN_TOPIC_ID
 
 
-def _params(ctx: RequestContext, request: FetchAsk) -> FetchParams:
+def _params(services: RecordServices, request: FetchAsk) -> FetchParams:
     limit = request.max_bytes
     if request.replica_id < 0:
-        limit = min(limit, ctx.broker.config[keys.FETCH_MAX_BYTES])
+        limit = min(limit, services.config[keys.FETCH_MAX_BYTES])
     return FetchParams(
         replica_id=request.replica_id,
         max_wait_ms=request.max_wait_ms,
@@ -123,25 +125,29 @@ def _params(ctx: RequestContext, request: FetchAsk) -> FetchParams:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-async def _read(ctx: RequestContext, params: FetchParams, fetches: Sequence[PartitionFetch]) -> list[FetchedPartition]:
+async def _read(
+    services: RecordServices, params: FetchParams, fetches: Sequence[PartitionFetch]
+) -> list[FetchedPartition]:
     """Read now; if that is too little, wait for more and read again."""
-    replicas = ctx.broker.replicas
+    replicas = services.replicas
     read: FetchRead = read_all(replicas, params, fetches)
     if read.answer_now or read.bytes >= params.min_bytes or params.max_wait_ms <= 0 or not fetches:
         return read.partitions
     release(read.partitions)
     waiting = DelayedFetch(replicas, params, fetches)
     keys_of = [fetch.tp for fetch in fetches]
-    if not ctx.broker.purgatories.fetch.try_or_watch(waiting, keys_of, params.max_wait_ms):
+    if not services.purgatories.fetch.try_or_watch(waiting, keys_of, params.max_wait_ms):
         await waiting.done
     return read_all(replicas, params, fetches).partitions
 
 
-async def _convert(ctx: RequestContext, fetch: PartitionFetch, data: FetchedPartition) -> FetchedPartition:
+async def _convert(
+    services: RecordServices, ctx: RequestContext, fetch: PartitionFetch, data: FetchedPartition
+) -> FetchedPartition:
     """Records for a client that does not know how they are stored."""
     if not data.records:
         return data
-    partition = ctx.broker.replicas.partition(fetch.tp)
+    partition = services.replicas.partition(fetch.tp)
     config = partition.log.config if partition is not None else None
     if config is not None and not config.message_downconversion_enable:
         release([data])
@@ -154,7 +160,7 @@ async def _convert(ctx: RequestContext, fetch: PartitionFetch, data: FetchedPart
         return down_convert(piece.read(), magic, fetch.fetch_offset)
 
     try:
-        data.records = await ctx.broker.network.workers.run(work, after=piece.release)
+        data.records = await services.workers.run(work, after=piece.release)
     except KafkaError as error:
         return failed(fetch, error.code)
     return data
@@ -163,22 +169,26 @@ async def _convert(ctx: RequestContext, fetch: PartitionFetch, data: FetchedPart
 # -- the answer ------------------------------------------------------------------------------------------------------
 
 
-def _refused(ctx: RequestContext, request: FetchAsk, fetches: Fetches) -> FetchAnswer:
+def _refused(services: RecordServices, ctx: RequestContext, request: FetchAsk, fetches: Fetches) -> FetchAnswer:
     """What Apache Kafka answers to a request that it cannot make sense of."""
     code = ErrorCode.UNKNOWN_SERVER_ERROR
     told = [(key, FetchedPartition(key[2], code)) for key in fetches if not request.uses_ids]
-    return _answer(ctx, request, FetchAnswer(code), told, fetches)
+    return _answer(services, ctx, request, FetchAnswer(code), told, fetches)
 
 
 def _new_session(
-    ctx: RequestContext, request: FetchAsk, fetches: Fetches, told: list[tuple[Key, FetchedPartition]]
+    services: RecordServices,
+    ctx: RequestContext,
+    request: FetchAsk,
+    fetches: Fetches,
+    told: list[tuple[Key, FetchedPartition]],
 ) -> int:
-    session = ctx.broker.replicas.fetch_sessions.create(
+    session = services.sessions.create(
         fetches,
         ctx.session.view,
         privileged=request.replica_id >= 0,
         uses_ids=request.uses_ids,
-        now_ms=ctx.broker.clock.time_ms(),
+        now_ms=services.clock.time_ms(),
     )
     if session is None:
         return NO_SESSION
@@ -188,6 +198,7 @@ def _new_session(
 
 
 def _answer(
+    services: RecordServices,
     ctx: RequestContext,
     request: FetchAsk,
     answer: FetchAnswer,
@@ -205,5 +216,5 @@ def _answer(
         partitions.append(data)
         if data.error_code in HINTED and ctx.header.api_version >= LEADER_HINT_SINCE:
             tp = fetches[topic_id, name, partition].tp
-            leader_hint(ctx, tp, data, endpoints, FetchResponse.NodeEndpoint)
+            leader_hint(services, ctx, tp, data, endpoints, FetchResponse.NodeEndpoint)
     return answer

@@ -5,17 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.common.types import TopicPartition
 
 
-def leader_hint(ctx: RequestContext, tp: TopicPartition, current_leader: Any, endpoints: list[Any], node: type) -> None:
+def leader_hint(
+    services: RecordServices,
+    ctx: RequestContext,
+    tp: TopicPartition,
+    current_leader: Any,
+    endpoints: list[Any],
+    node: type,
+) -> None:
     """Fill the answer's `current_leader`, and add the leader's address to `endpoints` unless it is there."""
-    state = ctx.broker.metadata.partition(tp)
+    state = services.metadata.partition(tp)
     if state is None:
         return
     current_leader.leader_id = state.leader
     current_leader.leader_epoch = state.leader_epoch
-    image = ctx.broker.metadata.brokers.get(state.leader)
+    image = services.metadata.brokers.get(state.leader)
     address = image.endpoints.get(ctx.listener) if image is not None else None
     if image is not None and address is not None and all(known.node_id != state.leader for known in endpoints):
         endpoints.append(node(node_id=state.leader, host=address[0], port=address[1], rack=image.rack))

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
@@ -71,7 +72,7 @@ class Lookup(NamedTuple):
 
 
 def handle(
-    ctx: RequestContext, request: ListOffsetsRequest
+    services: RecordServices, ctx: RequestContext, request: ListOffsetsRequest
 ) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
     if not 0 <= request.isolation_level <= READ_COMMITTED:
         return _refused(request)
@@ -82,7 +83,9 @@ def handle(
             topics=[
                 TopicAnswer(
                     name=topic.name,
-                    partitions=[_answer(ctx, request, topic.name, asked, twice, lookups) for asked in topic.partitions],
+                    partitions=[
+                        _answer(services, ctx, request, topic.name, asked, twice, lookups) for asked in topic.partitions
+                    ],
                 )
                 for topic in request.topics
             ]
@@ -90,15 +93,17 @@ def handle(
     answers: dict[str, dict[int, Answer]] = {}
     for topic in request.topics:
         for asked in topic.partitions:
-            answer = _answer(ctx, request, topic.name, asked, twice, lookups)
+            answer = _answer(services, ctx, request, topic.name, asked, twice, lookups)
             answers.setdefault(topic.name, {})[asked.partition_index] = answer
     topics = [TopicAnswer(name=name, partitions=list(found.values())) for name, found in answers.items()]
     response = ListOffsetsResponse(topics=topics)
-    return _look_up(ctx, response, lookups) if lookups else response
+    return _look_up(services, ctx, response, lookups) if lookups else response
 
 
-async def _look_up(ctx: RequestContext, response: ListOffsetsResponse, lookups: list[Lookup]) -> ListOffsetsResponse:
-    for lookup, found in zip(lookups, await ctx.broker.network.workers.run(partial(_find, lookups)), strict=True):
+async def _look_up(
+    services: RecordServices, ctx: RequestContext, response: ListOffsetsResponse, lookups: list[Lookup]
+) -> ListOffsetsResponse:
+    for lookup, found in zip(lookups, await services.workers.run(partial(_find, lookups)), strict=True):
         if isinstance(found, KafkaError):
             _refuse(lookup.answer, found, ctx.header.api_version)
         else:
@@ -139,6 +144,7 @@ def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
 
 
 def _answer(
+    services: RecordServices,
     ctx: RequestContext,
     request: ListOffsetsRequest,
     topic: str,
@@ -156,7 +162,7 @@ def _answer(
     if asked.timestamp < 0 and version < SINCE.get(asked.timestamp, 32767):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
-    partition = ctx.broker.replicas.leader_or_error(tp, asked.current_leader_epoch)
+    partition = services.replicas.leader_or_error(tp, asked.current_leader_epoch)
     if isinstance(partition, ErrorCode):
         answer.error_code = partition
         return answer

@@ -7,6 +7,7 @@ history differs from the leader's.
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
@@ -16,18 +17,22 @@ Answer = OffsetForLeaderEpochResponse.EpochEndOffset
 Asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 
 
-def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+def handle(
+    services: RecordServices, ctx: RequestContext, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[
-            TopicAnswer(topic=topic.topic, partitions=[_answer(ctx, topic.topic, asked) for asked in topic.partitions])
+            TopicAnswer(
+                topic=topic.topic, partitions=[_answer(services, topic.topic, asked) for asked in topic.partitions]
+            )
             for topic in request.topics
         ]
     )
 
 
-def _answer(ctx: RequestContext, topic: str, asked: Asked) -> Answer:
+def _answer(services: RecordServices, topic: str, asked: Asked) -> Answer:
     tp = TopicPartition(topic, asked.partition)
-    partition = ctx.broker.replicas.leader_or_error(tp, asked.current_leader_epoch)
+    partition = services.replicas.leader_or_error(tp, asked.current_leader_epoch)
     if isinstance(partition, ErrorCode):
         return Answer(partition=asked.partition, error_code=partition)
     epoch, end = partition.log.end_offset_for_epoch(asked.leader_epoch)

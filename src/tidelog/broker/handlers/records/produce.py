@@ -17,6 +17,7 @@ from typing import Any
 from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PRODUCE_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.records.leaders import leader_hint
+from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
@@ -57,15 +58,15 @@ ADMIN_CLIENT_ID = "__admin_client"
 ONE_BATCH_SINCE = 3
 
 
-async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+async def handle(services: RecordServices, ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
     if request.transactional_id is None and _has_transactional(request):
-        return _refuse_all(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return _refuse_all(services, ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     response = ProduceResponse(responses=[])
     waiting: dict[TopicPartition, tuple[Partition, int]] = {}
     answers: dict[TopicPartition, PartitionResponse] = {}
     for topic in request.topic_data:
         by_id = ctx.header.api_version >= 13
-        name = ctx.broker.metadata.topic_name(topic.topic_id) if by_id else topic.name
+        name = services.metadata.topic_name(topic.topic_id) if by_id else topic.name
         answer = TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
         if topic.partition_data:
             response.responses.append(answer)
@@ -74,20 +75,20 @@ async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceRespons
             try:
                 if name is None:
                     raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-                result = await _append(ctx, request, tp, part.records, waiting)
+                result = await _append(services, ctx, request, tp, part.records, waiting)
             except KafkaError as error:
-                result = _failure(ctx, tp, error)
+                result = _failure(services, tp, error)
             except Exception:  # one partition's failure is not that of the others
                 logger.exception("a produce request failed for %s", tp)
-                result = _failure(ctx, tp, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+                result = _failure(services, tp, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
             answers[tp] = result
             answer.partition_responses.append(result)
     if request.acks == -1 and waiting:
-        codes = await ctx.broker.replicas.commit_codes(waiting, request.timeout_ms)
+        codes = await services.replicas.commit_codes(waiting, request.timeout_ms)
         for tp, code in codes.items():
             if code:
                 answers[tp].error_code = code
-    return _finish(ctx, request, response, answers)
+    return _finish(services, ctx, request, response, answers)
 
 
 def _has_transactional(request: ProduceRequest) -> bool:
@@ -100,7 +101,9 @@ def _is_transactional(records: Any) -> bool:
     return bool(records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT)
 
 
-def _refuse_all(ctx: RequestContext, request: ProduceRequest, code: ErrorCode) -> ProduceResponse | None:
+def _refuse_all(
+    services: RecordServices, ctx: RequestContext, request: ProduceRequest, code: ErrorCode
+) -> ProduceResponse | None:
     """The same error for every partition."""
     response = ProduceResponse(responses=[])
     answers: dict[TopicPartition, PartitionResponse] = {}
@@ -108,10 +111,11 @@ def _refuse_all(ctx: RequestContext, request: ProduceRequest, code: ErrorCode) -
         parts = [PartitionResponse(index=part.index, error_code=code, base_offset=-1) for part in topic.partition_data]
         response.responses.append(TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=parts))
         answers.update({TopicPartition(topic.name, part.index): part for part in parts})
-    return _finish(ctx, request, response, answers)
+    return _finish(services, ctx, request, response, answers)
 
 
 async def _append(
+    services: RecordServices,
     ctx: RequestContext,
     request: ProduceRequest,
     tp: TopicPartition,
@@ -122,7 +126,7 @@ async def _append(
     if request.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     records = _one_batch(records, version, tp)
-    partition = ctx.broker.replicas.leader_or_error(tp)
+    partition = services.replicas.leader_or_error(tp)
     if isinstance(partition, ErrorCode):
         raise KafkaError(partition)
     if tp.topic in INTERNAL_TOPICS and ctx.client_id != ADMIN_CLIENT_ID:
@@ -133,11 +137,11 @@ async def _append(
         return PartitionResponse(
             index=tp.partition, base_offset=-1, log_append_time_ms=-1, log_start_offset=partition.log.log_start_offset
         )
-    validated = await _prepare(ctx, partition, records)
-    guard = await _verify(ctx, request, tp, partition, validated.run)
-    validated = await _fit(ctx, partition, records, validated)
+    validated = await _prepare(services, ctx, partition, records)
+    guard = await _verify(services, ctx, request, tp, partition, validated.run)
+    validated = await _fit(services, ctx, partition, records, validated)
     info = partition.append_checked(validated.run, verification=guard)
-    await ctx.broker.replicas.written(partition, info)
+    await services.replicas.written(partition, info)
     waiting[tp] = (partition, info.last_offset + 1)
     return PartitionResponse(
         index=tp.partition,
@@ -199,19 +203,21 @@ class UnreadableRecords(CorruptRecordError):
 
 
 async def _fit(
-    ctx: RequestContext, partition: Partition, records: Any, validated: ValidatedRecords
+    services: RecordServices, ctx: RequestContext, partition: Partition, records: Any, validated: ValidatedRecords
 ) -> ValidatedRecords:
     """The same, packed for the offsets that come next: others may have been faster than the packing on a thread."""
     for _ in range(PACKINGS):
         if partition.still_fits(validated):
             return validated
-        validated = await _prepare(ctx, partition, records)
+        validated = await _prepare(services, ctx, partition, records)
     if partition.still_fits(validated):
         return validated
     return partition.prepare(records, request_version=ctx.header.api_version)
 
 
-async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> ValidatedRecords:
+async def _prepare(
+    services: RecordServices, ctx: RequestContext, partition: Partition, records: Any
+) -> ValidatedRecords:
     """Check and convert, on a thread if that takes long."""
     work = partial(partition.prepare, records, request_version=ctx.header.api_version)
     if _is_quick(partition, records):
@@ -220,7 +226,7 @@ async def _prepare(ctx: RequestContext, partition: Partition, records: Any) -> V
         except KafkaError as error:
             if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
                 raise
-    return await ctx.broker.network.workers.run(work)
+    return await services.workers.run(work)
 
 
 def _codec(records: Any) -> int:
@@ -243,7 +249,12 @@ def _is_quick(partition: Partition, records: Any) -> bool:
 
 
 async def _verify(
-    ctx: RequestContext, request: ProduceRequest, tp: TopicPartition, partition: Partition, run: BatchRun
+    services: RecordServices,
+    ctx: RequestContext,
+    request: ProduceRequest,
+    tp: TopicPartition,
+    partition: Partition,
+    run: BatchRun,
 ) -> VerificationGuard | None:
     """A transactional batch that begins a transaction here must belong to one that its coordinator knows (KIP-890)."""
     header = run.header(0)
@@ -255,7 +266,7 @@ async def _verify(
         asks = version >= IMPLICIT_ADD_PRODUCE_VERSION or log.verify_transactions
         if guard is None or request.transactional_id is None or not asks:
             return guard
-        code = await ctx.broker.coordinators.transaction.verify(
+        code = await services.transactions().verify(
             request.transactional_id, header.producer_id, header.producer_epoch, tp, produce_version=version
         )
         if code:
@@ -267,8 +278,8 @@ async def _verify(
     return guard
 
 
-def _failure(ctx: RequestContext, tp: TopicPartition, error: KafkaError) -> PartitionResponse:
-    partition = ctx.broker.replicas.partition(tp)
+def _failure(services: RecordServices, tp: TopicPartition, error: KafkaError) -> PartitionResponse:
+    partition = services.replicas.partition(tp)
     record_errors = getattr(error, "record_errors", ())
     return PartitionResponse(
         index=tp.partition,
@@ -290,6 +301,7 @@ def _says_why(error: KafkaError) -> bool:
 
 
 def _finish(
+    services: RecordServices,
     ctx: RequestContext,
     request: ProduceRequest,
     response: ProduceResponse,
@@ -304,5 +316,7 @@ def _finish(
     if ctx.header.api_version >= 10:
         for tp, answer in failed.items():
             if answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                leader_hint(ctx, tp, answer.current_leader, response.node_endpoints, ProduceResponse.NodeEndpoint)
+                leader_hint(
+                    services, ctx, tp, answer.current_leader, response.node_endpoints, ProduceResponse.NodeEndpoint
+                )
     return response

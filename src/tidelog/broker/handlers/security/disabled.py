@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.security.services import SecurityServices
 from tidelog.common.errors import ErrorCode, ProtocolError
 from tidelog.protocol.messages import (
     CreateAclsRequest,
@@ -35,12 +36,14 @@ def _check_filter(asked: DescribeAclsRequest | DeleteAclsRequest.DeleteAclsFilte
     _check_known(asked.resource_type_filter, asked.pattern_type_filter, asked.operation, asked.permission_type)
 
 
-def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
+def describe_acls(
+    services: SecurityServices, ctx: RequestContext, request: DescribeAclsRequest
+) -> DescribeAclsResponse:
     _check_filter(request)
     return DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
 
 
-def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+def create_acls(services: SecurityServices, ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     for creation in request.creations:
         _check_known(
             creation.resource_type, creation.resource_pattern_type, creation.operation, creation.permission_type
@@ -49,7 +52,7 @@ def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsRe
     return CreateAclsResponse(results=[refused] * len(request.creations))
 
 
-def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
+def delete_acls(services: SecurityServices, ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     for asked in request.filters:
         _check_filter(asked)
     refused = DeleteAclsResponse.DeleteAclsFilterResult(
@@ -58,19 +61,21 @@ def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsRe
     return DeleteAclsResponse(filter_results=[refused] * len(request.filters))
 
 
-def _token_refusal(ctx: RequestContext) -> ErrorCode:
+def _token_refusal(services: SecurityServices, ctx: RequestContext) -> ErrorCode:
     """Tokens are asked for on authenticated connections only; and they must be switched on."""
-    protocols = {endpoint.name: endpoint.protocol for endpoint in ctx.broker.config.listeners}
+    protocols = {endpoint.name: endpoint.protocol for endpoint in services.config.listeners}
     if protocols.get(ctx.listener, "PLAINTEXT") == "PLAINTEXT":
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
 
 
-def create_token(ctx: RequestContext, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
+def create_token(
+    services: SecurityServices, ctx: RequestContext, request: CreateDelegationTokenRequest
+) -> CreateDelegationTokenResponse:
     kind, _, name = ctx.principal.partition(":")
     newest = ctx.header.api_version >= 3
     return CreateDelegationTokenResponse(
-        error_code=_token_refusal(ctx),
+        error_code=_token_refusal(services, ctx),
         principal_type=request.owner_principal_type or kind,
         principal_name=request.owner_principal_name or name,
         token_requester_principal_type=kind if newest else "",
@@ -81,13 +86,19 @@ def create_token(ctx: RequestContext, request: CreateDelegationTokenRequest) -> 
     )
 
 
-def renew_token(ctx: RequestContext, request: RenewDelegationTokenRequest) -> RenewDelegationTokenResponse:
-    return RenewDelegationTokenResponse(error_code=_token_refusal(ctx), expiry_timestamp_ms=-1)
+def renew_token(
+    services: SecurityServices, ctx: RequestContext, request: RenewDelegationTokenRequest
+) -> RenewDelegationTokenResponse:
+    return RenewDelegationTokenResponse(error_code=_token_refusal(services, ctx), expiry_timestamp_ms=-1)
 
 
-def expire_token(ctx: RequestContext, request: ExpireDelegationTokenRequest) -> ExpireDelegationTokenResponse:
-    return ExpireDelegationTokenResponse(error_code=_token_refusal(ctx), expiry_timestamp_ms=-1)
+def expire_token(
+    services: SecurityServices, ctx: RequestContext, request: ExpireDelegationTokenRequest
+) -> ExpireDelegationTokenResponse:
+    return ExpireDelegationTokenResponse(error_code=_token_refusal(services, ctx), expiry_timestamp_ms=-1)
 
 
-def describe_tokens(ctx: RequestContext, request: DescribeDelegationTokenRequest) -> DescribeDelegationTokenResponse:
-    return DescribeDelegationTokenResponse(error_code=_token_refusal(ctx))
+def describe_tokens(
+    services: SecurityServices, ctx: RequestContext, request: DescribeDelegationTokenRequest
+) -> DescribeDelegationTokenResponse:
+    return DescribeDelegationTokenResponse(error_code=_token_refusal(services, ctx))

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.security.scram import MECHANISMS
+from tidelog.broker.handlers.security.services import SecurityServices
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Store
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -64,7 +65,9 @@ async def load_quotas(store: Store) -> list[Quota]:
     return [quota for quota in quotas if quota.values]
 
 
-async def describe(ctx: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+async def describe(
+    services: SecurityServices, ctx: RequestContext, request: DescribeClientQuotasRequest
+) -> DescribeClientQuotasResponse:
     try:
         _check_filter(request.components)
     except KafkaError as error:
@@ -77,7 +80,7 @@ async def describe(ctx: RequestContext, request: DescribeClientQuotasRequest) ->
             ],
             values=[DescribeClientQuotasResponse.ValueData(key=key, value=v) for key, v in quota.values.items()],
         )
-        for quota in await load_quotas(ctx.broker.store)
+        for quota in await load_quotas(services.store)
         if _matches(quota.entity, request.components, request.strict)
     ]
     return DescribeClientQuotasResponse(error_message="", entries=entries)
@@ -119,7 +122,9 @@ def _matches(entity: Entity, components: list[DescribeClientQuotasRequest.Compon
 # -- changing --------------------------------------------------------------------------------------------------------
 
 
-async def alter(ctx: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+async def alter(
+    services: SecurityServices, ctx: RequestContext, request: AlterClientQuotasRequest
+) -> AlterClientQuotasResponse:
     response = AlterClientQuotasResponse()
     entries = [({part.entity_type: part.entity_name for part in entry.entity}, entry) for entry in request.entries]
     counts = Counter(frozenset(entity.items()) for entity, _ in entries)
@@ -134,7 +139,7 @@ async def alter(ctx: RequestContext, request: AlterClientQuotasRequest) -> Alter
         try:
             if counts[key] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate quota entity in request")
-            await _alter(ctx, entity, entry, validate_only=request.validate_only)
+            await _alter(services, entity, entry, validate_only=request.validate_only)
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
         response.entries.append(result)
@@ -142,7 +147,7 @@ async def alter(ctx: RequestContext, request: AlterClientQuotasRequest) -> Alter
 
 
 async def _alter(
-    ctx: RequestContext, entity: Entity, entry: AlterClientQuotasRequest.EntryData, *, validate_only: bool
+    services: SecurityServices, entity: Entity, entry: AlterClientQuotasRequest.EntryData, *, validate_only: bool
 ) -> None:
     if len({op.key for op in entry.ops}) < len(entry.ops):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate quota key in request")
@@ -158,7 +163,7 @@ async def _alter(
         kept = {key: value for key, value in stored.items() if key not in {op.key for op in entry.ops}}
         return kept | {op.key: str(op.value) for op in entry.ops if not op.remove}
 
-    await ctx.broker.controller.entity_configs.change(path, decide, lambda _: None, validate_only=validate_only)
+    await services.controller.entity_configs.change(path, decide, lambda _: None, validate_only=validate_only)
 
 
 def _check_value(key: str, value: float) -> None:

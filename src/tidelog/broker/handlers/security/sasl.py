@@ -7,6 +7,7 @@ Kafka does on every listener: some clients conclude from them what a broker can 
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.security.services import SecurityServices
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.messages import (
     SaslAuthenticateRequest,
@@ -18,9 +19,11 @@ from tidelog.protocol.messages import (
 LATE = "SaslAuthenticate request received after successful authentication"
 
 
-def handshake(ctx: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+def handshake(services: SecurityServices, ctx: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
 
 
-def authenticate(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+def authenticate(
+    services: SecurityServices, ctx: RequestContext, request: SaslAuthenticateRequest
+) -> SaslAuthenticateResponse:
     return SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=LATE)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.security.services import SecurityServices
 from tidelog.broker.store import paths
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
@@ -42,11 +43,11 @@ MECHANISMS = {1: Mechanism("SCRAM-SHA-256", "sha256"), 2: Mechanism("SCRAM-SHA-5
 
 
 async def describe(
-    ctx: RequestContext, request: DescribeUserScramCredentialsRequest
+    services: SecurityServices, ctx: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
     stored = {
         paths.unsanitize(name): values
-        for name, values in (await load_configs(ctx.broker.store, paths.USER_CONFIGS)).items()
+        for name, values in (await load_configs(services.store, paths.USER_CONFIGS)).items()
     }
     users = Counter(user.name for user in request.users or ())
     response = DescribeUserScramCredentialsResponse(error_message="")
@@ -73,13 +74,15 @@ def _infos(values: dict[str, str]) -> list[DescribeUserScramCredentialsResponse.
     ]
 
 
-async def alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+async def alter(
+    services: SecurityServices, ctx: RequestContext, request: AlterUserScramCredentialsRequest
+) -> AlterUserScramCredentialsResponse:
     changes: list[Deletion | Upsertion] = [*request.deletions, *request.upsertions]
     seen = Counter((change.name, change.mechanism) for change in changes)
     outcome: dict[str, KafkaError | None] = {}
     for name in dict.fromkeys(change.name for change in changes):
         try:
-            await _alter_user(ctx, name, [change for change in changes if change.name == name], seen)
+            await _alter_user(services, name, [change for change in changes if change.name == name], seen)
             outcome[name] = None
         except KafkaError as error:
             outcome[name] = error
@@ -94,7 +97,7 @@ async def alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest) 
 
 
 async def _alter_user(
-    ctx: RequestContext, name: str, changes: Iterable[Deletion | Upsertion], seen: Mapping[tuple[str, int], int]
+    services: SecurityServices, name: str, changes: Iterable[Deletion | Upsertion], seen: Mapping[tuple[str, int], int]
 ) -> None:
     """All of a user's changes, or none."""
     checked = [(change, _check(change)) for change in changes]
@@ -108,7 +111,7 @@ async def _alter_user(
         return stored
 
     path = f"{paths.USER_CONFIGS}/{paths.sanitize(name)}"
-    await ctx.broker.controller.entity_configs.change(path, decide, lambda _: None)
+    await services.controller.entity_configs.change(path, decide, lambda _: None)
 
 
 def _check(change: Deletion | Upsertion) -> Mechanism:

@@ -8,6 +8,7 @@ from tidelog.broker import config as keys
 from tidelog.broker.controller.topic_plans import MAX_PARTITIONS_PER_BATCH, NewTopic, TopicPlan
 from tidelog.broker.handlers.configs.entries import topic_entries
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.topics.services import TopicServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol.messages import (
@@ -24,14 +25,14 @@ Deleted = DeleteTopicsResponse.DeletableTopicResult
 Grown = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
-async def create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    refused = _too_many(ctx, request)
+async def create(services: TopicServices, ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    refused = _too_many(services, request)
     if refused is not None:
         return refused
     counts = Counter(topic.name for topic in request.topics)
     wanted = [_new_topic(topic) for topic in request.topics if counts[topic.name] == 1]
-    outcomes = await ctx.broker.controller.create_topics(wanted, validate_only=request.validate_only)
-    results = [_created(ctx, topic.name, outcome) for topic, outcome in zip(wanted, outcomes, strict=True)]
+    outcomes = await services.controller.create_topics(wanted, validate_only=request.validate_only)
+    results = [_created(services, topic.name, outcome) for topic, outcome in zip(wanted, outcomes, strict=True)]
     for name, count in counts.items():
         if count > 1:
             results.append(
@@ -40,9 +41,9 @@ async def create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTop
     return CreateTopicsResponse(topics=results)
 
 
-def _too_many(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse | None:
+def _too_many(services: TopicServices, request: CreateTopicsRequest) -> CreateTopicsResponse | None:
     """One request may make so many partitions and no more."""
-    default = ctx.broker.config[keys.NUM_PARTITIONS]
+    default = services.config[keys.NUM_PARTITIONS]
     total = sum(
         len(topic.assignments) or (default if topic.num_partitions == -1 else max(0, topic.num_partitions))
         for topic in request.topics
@@ -66,10 +67,10 @@ def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
     )
 
 
-def _created(ctx: RequestContext, name: str, outcome: TopicPlan | KafkaError) -> Created:
+def _created(services: TopicServices, name: str, outcome: TopicPlan | KafkaError) -> Created:
     if isinstance(outcome, KafkaError):
         return Created(name=name, error_code=outcome.code, error_message=outcome.message)
-    entries = topic_entries(ctx.broker, outcome.configs)
+    entries = topic_entries(services.config, services.topic_configs, outcome.configs)
     return Created(
         name=name,
         error_message=None,
@@ -89,15 +90,15 @@ def _created(ctx: RequestContext, name: str, outcome: TopicPlan | KafkaError) ->
     )
 
 
-async def delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+async def delete(services: TopicServices, ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     version = ctx.header.api_version
-    if not ctx.broker.config[keys.DELETE_TOPIC_ENABLE]:
+    if not services.config[keys.DELETE_TOPIC_ENABLE]:
         code = ErrorCode.INVALID_REQUEST if version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
         results = [_deleted(name, ZERO_UUID, code) for name in request.topic_names]
         results += [_deleted(topic.name, topic.topic_id, code) for topic in request.topics]
         return DeleteTopicsResponse(responses=results)
     names, ids, results = _to_delete(request)
-    for deletion in await ctx.broker.controller.delete_topics(names, ids):
+    for deletion in await services.controller.delete_topics(names, ids):
         error = deletion.error or KafkaError(ErrorCode.NONE)
         results.append(_deleted(deletion.name, deletion.topic_id, error.code, error.message))
     return DeleteTopicsResponse(responses=results)
@@ -136,7 +137,9 @@ def _deleted(name: str | None, topic_id: bytes, code: ErrorCode, text: str | Non
     return Deleted(name=name, topic_id=topic_id, error_code=code, error_message=message)
 
 
-async def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+async def create_partitions(
+    services: TopicServices, ctx: RequestContext, request: CreatePartitionsRequest
+) -> CreatePartitionsResponse:
     counts = Counter(topic.name for topic in request.topics)
     results: list[Grown] = []
     for topic in request.topics:
@@ -144,7 +147,7 @@ async def create_partitions(ctx: RequestContext, request: CreatePartitionsReques
             continue
         assignments = None if topic.assignments is None else [a.broker_ids for a in topic.assignments]
         try:
-            await ctx.broker.controller.create_partitions(
+            await services.controller.create_partitions(
                 topic.name, topic.count, assignments, validate_only=request.validate_only
             )
             results.append(Grown(name=topic.name))

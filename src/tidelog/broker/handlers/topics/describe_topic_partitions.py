@@ -9,6 +9,7 @@ from __future__ import annotations
 from tidelog.broker import config as keys
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.operations import TOPIC_OPERATIONS
+from tidelog.broker.handlers.topics.services import TopicServices
 from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.metadata.names import is_valid_topic_name
 from tidelog.common.errors import ErrorCode
@@ -19,8 +20,10 @@ Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
 
 
-def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
-    metadata = ctx.broker.metadata
+def handle(
+    services: TopicServices, ctx: RequestContext, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
+    metadata = services.metadata
     named = {topic.name for topic in request.topics}
     names = sorted(named or metadata.topics)
     cursor = request.cursor
@@ -28,7 +31,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
         if cursor.partition_index < 0 or (named and cursor.topic_name not in named):
             return _refused([topic.name for topic in request.topics], ErrorCode.INVALID_REQUEST)
         names = [name for name in names if name >= cursor.topic_name]
-    limit = max(1, min(ctx.broker.config[keys.MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit))
+    limit = max(1, min(services.config[keys.MAX_REQUEST_PARTITION_SIZE_LIMIT], request.response_partition_limit))
     response = DescribeTopicPartitionsResponse()
     for name in names:
         image = metadata.topics.get(name)
@@ -46,7 +49,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
                 name=name,
                 topic_id=image.topic_id,
                 is_internal=image.internal,
-                partitions=[_partition(ctx, state) for state in states],
+                partitions=[_partition(services, state) for state in states],
                 topic_authorized_operations=TOPIC_OPERATIONS,
             )
         )
@@ -58,8 +61,8 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
     return response
 
 
-def _partition(ctx: RequestContext, state: PartitionState) -> Partition:
-    alive = ctx.broker.metadata.brokers
+def _partition(services: TopicServices, state: PartitionState) -> Partition:
+    alive = services.metadata.brokers
     return Partition(
         error_code=ErrorCode.NONE if state.leader in alive else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=state.partition,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tidelog.broker.controller.election import Reason
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.topics.services import TopicServices
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import ElectLeadersRequest, ElectLeadersResponse
@@ -15,7 +16,7 @@ PartitionResult = ElectLeadersResponse.PartitionResult
 REASONS = {0: Reason.PREFERRED, 1: Reason.UNCLEAN}
 
 
-async def handle(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+async def handle(services: TopicServices, ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
     reason = REASONS.get(request.election_type)
     if reason is None:
         refused = dict.fromkeys(_asked(request), ErrorCode.INVALID_REQUEST)
@@ -23,10 +24,10 @@ async def handle(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLead
             error_code=ErrorCode.INVALID_REQUEST, replica_election_results=_results(request, refused)
         )
     if request.topic_partitions is None:
-        asked = [state.tp for image in ctx.broker.metadata.topics.values() for state in image.partitions]
+        asked = [state.tp for image in services.metadata.topics.values() for state in image.partitions]
     else:
         asked = _asked(request)
-    outcome = await ctx.broker.controller.elect_leaders(asked, reason)
+    outcome = await services.controller.elect_leaders(asked, reason)
     return ElectLeadersResponse(replica_election_results=_results(request, outcome))
 
 

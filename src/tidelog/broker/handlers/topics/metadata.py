@@ -16,12 +16,12 @@ from tidelog.broker.controller.internal_topics import SHARE_GROUP_STATE_TOPIC
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.encoded import EncodedBody
 from tidelog.broker.handlers.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from tidelog.broker.handlers.topics.kept_answers import Asked
+from tidelog.broker.handlers.topics.services import TopicServices
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.metadata.names import is_valid_topic_name
-from tidelog.broker.requests._session import View
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import INTERNAL_TOPICS
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol.messages import MetadataRequest, MetadataResponse
@@ -32,49 +32,22 @@ Partition = MetadataResponse.MetadataResponsePartition
 #: Answers with at least so many partitions are kept encoded; with more than that, they are built off the loop.
 KEEP_PARTITIONS = 64
 OFF_LOOP_PARTITIONS = 2_000
-MAX_KEPT = 64
 
 
-class _Asked(NamedTuple):
-    """Everything that an answer depends on besides the cache."""
-
-    version: int
-    listener: str
-    view: View
-    names: tuple[str, ...] | None
-    operations: bool
-
-
-class KeptAnswers:
-    """Encoded answers of one version of the metadata cache; one per broker (`ctx.broker.handler_state`)."""
-
-    def __init__(self) -> None:
-        self.version = -1
-        self.answers: dict[_Asked, EncodedBody] = {}
-
-    def get(self, version: int, asked: _Asked) -> EncodedBody | None:
-        if version != self.version:
-            self.version = version
-            self.answers.clear()
-        return self.answers.get(asked)
-
-    def keep(self, version: int, asked: _Asked, body: EncodedBody) -> None:
-        if version == self.version and len(self.answers) < MAX_KEPT:
-            self.answers[asked] = body
-
-
-async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
+async def handle(
+    services: TopicServices, ctx: RequestContext, request: MetadataRequest
+) -> MetadataResponse | EncodedBody:
     version = ctx.header.api_version
     if request.topics is not None and version < 12 and not _names_are_given(request):
         return _refused(request, ErrorCode.INVALID_REQUEST)
-    metadata: MetadataCache = ctx.broker.metadata
+    metadata: MetadataCache = services.metadata
     if request.topics is None or (version == 0 and not request.topics):
         names: tuple[str, ...] | None = None
         missing: list[Topic] = []
     else:
-        found, missing = await _resolve(ctx, request)
+        found, missing = await _resolve(services, request)
         names = tuple(found)
-    asked = _Asked(version, ctx.listener, ctx.session.view, names, request.include_topic_authorized_operations)
+    asked = Asked(version, ctx.listener, ctx.session.view, names, request.include_topic_authorized_operations)
     images = [metadata.topics[name] for name in (metadata.topics if names is None else names)]
     total = sum(len(image.partitions) for image in images)
     if total < KEEP_PARTITIONS or missing or request.include_cluster_authorized_operations:
@@ -83,12 +56,12 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
         if request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = CLUSTER_OPERATIONS
         return response
-    return await _kept(ctx, asked, images, total)
+    return await _kept(services, asked, images, total)
 
 
-async def _kept(ctx: RequestContext, asked: _Asked, images: list[TopicImage], total: int) -> EncodedBody:
-    metadata = ctx.broker.metadata
-    answers = ctx.broker.handler_state(KeptAnswers)
+async def _kept(services: TopicServices, asked: Asked, images: list[TopicImage], total: int) -> EncodedBody:
+    metadata = services.metadata
+    answers = services.kept_answers
     at = metadata.version
     body = answers.get(at, asked)
     if body is None:
@@ -102,7 +75,7 @@ async def _kept(ctx: RequestContext, asked: _Asked, images: list[TopicImage], to
     return body
 
 
-def build(metadata: MetadataCache, asked: _Asked, images: Iterable[TopicImage]) -> MetadataResponse:
+def build(metadata: MetadataCache, asked: Asked, images: Iterable[TopicImage]) -> MetadataResponse:
     brokers = [
         MetadataResponse.MetadataResponseBroker(node_id=b.node_id, host=host, port=port, rack=b.rack)
         for b in list(metadata.brokers.values())
@@ -156,9 +129,9 @@ def _refused(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
     return MetadataResponse(topics=topics)
 
 
-async def _resolve(ctx: RequestContext, request: MetadataRequest) -> tuple[list[str], list[Topic]]:
+async def _resolve(services: TopicServices, request: MetadataRequest) -> tuple[list[str], list[Topic]]:
     """The asked topics that exist (after creation), and the answers for those that do not."""
-    metadata = ctx.broker.metadata
+    metadata = services.metadata
     missing: list[Topic] = []
     ids = dict.fromkeys(topic.topic_id for topic in request.topics or () if topic.topic_id != ZERO_UUID)
     if ids:
@@ -171,11 +144,11 @@ async def _resolve(ctx: RequestContext, request: MetadataRequest) -> tuple[list[
                 found.append(name)
         return found, missing
     names = list(dict.fromkeys(topic.name for topic in request.topics or () if topic.name is not None))
-    create = request.allow_auto_topic_creation and ctx.broker.config[keys.AUTO_CREATE_TOPICS_ENABLE]
+    create = request.allow_auto_topic_creation and services.config[keys.AUTO_CREATE_TOPICS_ENABLE]
     for name in names:
         if name in metadata.topics:
             continue
-        code = await _create(ctx, name) if create else _unknown(name)
+        code = await _create(services, name) if create else _unknown(name)
         if code is not ErrorCode.NONE:
             operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
             missing.append(
@@ -194,15 +167,15 @@ def _unknown(name: str) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid_topic_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-async def _create(ctx: RequestContext, name: str) -> ErrorCode:
+async def _create(services: TopicServices, name: str) -> ErrorCode:
     if not is_valid_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if name == SHARE_GROUP_STATE_TOPIC:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    metadata = ctx.broker.metadata
+    metadata = services.metadata
     deleted = metadata.was_deleted(name)
     try:
-        await ctx.broker.controller.ensure_topic(name)
+        await services.controller.ensure_topic(name)
     except KafkaError as error:
         return error.code
     return ErrorCode.NONE if name in metadata.topics and not deleted else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tidelog.broker.controller.placement import check_assignment
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.topics.services import TopicServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import (
@@ -21,7 +22,9 @@ Altered = AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
 Ongoing = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 
 
-def alter(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+def alter(
+    services: TopicServices, ctx: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse:
     response = AlterPartitionReassignmentsResponse(
         error_message=None if request.topics else "",
         allow_replication_factor_change=request.allow_replication_factor_change,
@@ -31,7 +34,7 @@ def alter(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> A
         for partition in topic.partitions:
             tp = TopicPartition(topic.name, partition.partition_index)
             try:
-                _check(ctx, tp, partition.replicas, request.allow_replication_factor_change)
+                _check(services, tp, partition.replicas, request.allow_replication_factor_change)
                 partitions.append(Altered(partition_index=tp.partition, error_message=None))
             except KafkaError as error:
                 nothing = error.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
@@ -43,8 +46,8 @@ def alter(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> A
     return response
 
 
-def _check(ctx: RequestContext, tp: TopicPartition, replicas: list[int] | None, may_change_factor: bool) -> None:
-    metadata = ctx.broker.metadata
+def _check(services: TopicServices, tp: TopicPartition, replicas: list[int] | None, may_change_factor: bool) -> None:
+    metadata = services.metadata
     state = metadata.partition(tp)
     if state is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {tp.topic}:{tp.partition}.")
@@ -58,8 +61,10 @@ def _check(ctx: RequestContext, tp: TopicPartition, replicas: list[int] | None, 
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
 
 
-def list_ongoing(ctx: RequestContext, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
-    metadata = ctx.broker.metadata
+def list_ongoing(
+    services: TopicServices, ctx: RequestContext, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse:
+    metadata = services.metadata
     if request.topics is None:
         states = [state for image in metadata.topics.values() for state in image.partitions]
     else:

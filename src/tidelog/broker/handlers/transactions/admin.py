@@ -6,6 +6,7 @@ from tidelog.broker.coordinator.group.consumer.regex import compile_regex
 from tidelog.broker.coordinator.transaction.metadata import Transaction
 from tidelog.broker.coordinator.transaction.states import STATE_BY_NAME
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.transactions.services import TransactionServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import (
     DescribeTransactionsRequest,
@@ -17,20 +18,22 @@ from tidelog.protocol.messages import (
 Described = DescribeTransactionsResponse.TransactionState
 
 
-async def describe(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+async def describe(
+    services: TransactionServices, ctx: RequestContext, request: DescribeTransactionsRequest
+) -> DescribeTransactionsResponse:
     states = []
     for transactional_id in request.transactional_ids:
         try:
-            states.append(_described(await _find(ctx, transactional_id)))
+            states.append(_described(await _find(services, transactional_id)))
         except KafkaError as error:
             states.append(Described(transactional_id=transactional_id, error_code=error.code))
     return DescribeTransactionsResponse(transaction_states=states)
 
 
-async def _find(ctx: RequestContext, transactional_id: str) -> Transaction:
+async def _find(services: TransactionServices, transactional_id: str) -> Transaction:
     if not transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    found: Transaction = await ctx.broker.coordinators.transaction.read(
+    found: Transaction = await services.coordinators().transaction.read(
         transactional_id, lambda machine: machine.describe(transactional_id)
     )
     return found
@@ -54,8 +57,10 @@ def _described(transaction: Transaction) -> Described:
     )
 
 
-async def list_transactions(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
-    runtime = ctx.broker.coordinators.transaction.runtime
+async def list_transactions(
+    services: TransactionServices, ctx: RequestContext, request: ListTransactionsRequest
+) -> ListTransactionsResponse:
+    runtime = services.coordinators().transaction.runtime
     if runtime.loading:
         return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     states = {STATE_BY_NAME[name] for name in request.state_filters if name in STATE_BY_NAME}

@@ -9,6 +9,7 @@ from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerId
 from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.transactions.init_producer_id import fenced_code
+from tidelog.broker.handlers.transactions.services import TransactionServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import (
     GROUP_METADATA_TOPIC,
@@ -43,11 +44,15 @@ PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
 # -- AddPartitionsToTxn --------------------------------------------------------------------------------------------
 
 
-async def add_partitions(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+async def add_partitions(
+    services: TransactionServices, ctx: RequestContext, request: AddPartitionsToTxnRequest
+) -> AddPartitionsToTxnResponse:
     version = ctx.header.api_version
     if version < BROKER_VERSION:
         producer = ProducerIdentity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
-        codes = await _add(ctx, request.v3_and_below_transactional_id, producer, request.v3_and_below_topics, 0)
+        codes = await _add(
+            services, ctx, request.v3_and_below_transactional_id, producer, request.v3_and_below_topics, 0
+        )
         codes = {tp: fenced_code(code, version >= FENCED_VERSION) for tp, code in codes.items()}
         results_by_topic = _results(request.v3_and_below_topics, codes)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results_by_topic)
@@ -55,10 +60,12 @@ async def add_partitions(ctx: RequestContext, request: AddPartitionsToTxnRequest
     for transaction in request.transactions:
         producer = ProducerIdentity(transaction.producer_id, transaction.producer_epoch)
         if transaction.verify_only:
-            codes = await _verify(ctx, transaction.transactional_id, producer, transaction.topics)
+            codes = await _verify(services, ctx, transaction.transactional_id, producer, transaction.topics)
             topic_results = _merged(codes)
         else:
-            codes = await _add(ctx, transaction.transactional_id, producer, transaction.topics, EPOCH_BUMP_VERSION)
+            codes = await _add(
+                services, ctx, transaction.transactional_id, producer, transaction.topics, EPOCH_BUMP_VERSION
+            )
             topic_results = _results(transaction.topics, codes)
         results.append(
             AddPartitionsToTxnResponse.AddPartitionsToTxnResult(
@@ -73,14 +80,19 @@ def _partitions(topics: Iterable[Any]) -> list[TopicPartition]:
 
 
 async def _add(
-    ctx: RequestContext, transactional_id: str, producer: ProducerIdentity, topics: Iterable[Any], version: int
+    services: TransactionServices,
+    ctx: RequestContext,
+    transactional_id: str,
+    producer: ProducerIdentity,
+    topics: Iterable[Any],
+    version: int,
 ) -> dict[TopicPartition, ErrorCode]:
     partitions = _partitions(topics)
-    refused = _refusals(ctx, partitions)
+    refused = _refusals(services, ctx, partitions)
     if refused:
         return refused
     try:
-        await ctx.broker.coordinators.transaction.add_partitions(
+        await services.coordinators().transaction.add_partitions(
             transactional_id, producer, partitions, version=version
         )
     except KafkaError as error:
@@ -88,28 +100,34 @@ async def _add(
     return dict.fromkeys(partitions, ErrorCode.NONE)
 
 
-def _refusals(ctx: RequestContext, partitions: list[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
+def _refusals(
+    services: TransactionServices, ctx: RequestContext, partitions: list[TopicPartition]
+) -> dict[TopicPartition, ErrorCode]:
     """All or none: if one partition does not exist or is not for clients, the others are not attempted."""
-    refused = {tp: code for tp in partitions if (code := _refusal(ctx, tp))}
+    refused = {tp: code for tp in partitions if (code := _refusal(services, ctx, tp))}
     return {tp: refused.get(tp, ErrorCode.OPERATION_NOT_ATTEMPTED) for tp in partitions} if refused else {}
 
 
-def _refusal(ctx: RequestContext, tp: TopicPartition) -> ErrorCode:
+def _refusal(services: TransactionServices, ctx: RequestContext, tp: TopicPartition) -> ErrorCode:
     from_client = ctx.header.api_key == ApiKey.ADD_PARTITIONS_TO_TXN and ctx.header.api_version < BROKER_VERSION
     if from_client and tp.topic in INTERNAL_TOPICS:
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return ErrorCode.NONE if ctx.broker.metadata.partition(tp) is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE if services.metadata.partition(tp) is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def _verify(
-    ctx: RequestContext, transactional_id: str, producer: ProducerIdentity, topics: Iterable[Any]
+    services: TransactionServices,
+    ctx: RequestContext,
+    transactional_id: str,
+    producer: ProducerIdentity,
+    topics: Iterable[Any],
 ) -> dict[TopicPartition, ErrorCode]:
     partitions = _partitions(topics)
-    refused = _refusals(ctx, partitions)
+    refused = _refusals(services, ctx, partitions)
     if refused:
         return refused
     try:
-        return await ctx.broker.coordinators.transaction.verify_partitions(transactional_id, producer, partitions)
+        return await services.coordinators().transaction.verify_partitions(transactional_id, producer, partitions)
     except KafkaError as error:
         return dict.fromkeys(partitions, error.code)
 
@@ -143,24 +161,26 @@ def _results(topics: Iterable[Any], codes: dict[TopicPartition, ErrorCode]) -> l
 # -- AddOffsetsToTxn, EndTxn ---------------------------------------------------------------------------------------
 
 
-async def add_offsets(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+async def add_offsets(
+    services: TransactionServices, ctx: RequestContext, request: AddOffsetsToTxnRequest
+) -> AddOffsetsToTxnResponse:
     """The group's partition of __consumer_offsets becomes part of the transaction."""
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     try:
-        partition = ctx.broker.coordinators.group.runtime.partition_for(request.group_id)
+        partition = services.coordinators().group.runtime.partition_for(request.group_id)
         tp = TopicPartition(GROUP_METADATA_TOPIC, partition)
-        await ctx.broker.coordinators.transaction.add_partitions(request.transactional_id, producer, (tp,))
+        await services.coordinators().transaction.add_partitions(request.transactional_id, producer, (tp,))
     except KafkaError as error:
         code = fenced_code(error.code, ctx.header.api_version >= FENCED_VERSION)
         return AddOffsetsToTxnResponse(error_code=code)
     return AddOffsetsToTxnResponse()
 
 
-async def end(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+async def end(services: TransactionServices, ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
     version = ctx.header.api_version
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     try:
-        identity = await ctx.broker.coordinators.transaction.end(
+        identity = await services.coordinators().transaction.end(
             request.transactional_id,
             producer,
             committed=request.committed,
@@ -174,7 +194,9 @@ async def end(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
 # -- WriteTxnMarkers -----------------------------------------------------------------------------------------------
 
 
-async def write_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+async def write_markers(
+    services: TransactionServices, ctx: RequestContext, request: WriteTxnMarkersRequest
+) -> WriteTxnMarkersResponse:
     """From other brokers' coordinators, and from administrators who abort a hanging transaction."""
     results = []
     for marker in request.markers:
@@ -193,9 +215,9 @@ async def write_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) ->
             getattr(marker, "transaction_version", 0),
         )
         if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH:
-            codes = {tp: _refusal(ctx, tp) or ErrorCode.UNKNOWN_SERVER_ERROR for tp in partitions}
+            codes = {tp: _refusal(services, ctx, tp) or ErrorCode.UNKNOWN_SERVER_ERROR for tp in partitions}
         else:
-            codes = await ctx.broker.coordinators.markers.write_all(job, partitions)
+            codes = await services.coordinators().markers.write_all(job, partitions)
         results.append(
             WriteTxnMarkersResponse.WritableTxnMarkerResult(
                 producer_id=marker.producer_id,

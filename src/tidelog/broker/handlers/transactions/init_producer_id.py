@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.transactions.services import TransactionServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from tidelog.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
@@ -12,11 +13,13 @@ from tidelog.protocol.messages import InitProducerIdRequest, InitProducerIdRespo
 FENCED_VERSION = 4
 
 
-async def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
+async def handle(
+    services: TransactionServices, ctx: RequestContext, request: InitProducerIdRequest
+) -> InitProducerIdResponse:
     version = ctx.header.api_version
     try:
         expected = _expected(request)
-        identity = await ctx.broker.coordinators.transaction.init(
+        identity = await services.coordinators().transaction.init(
             request.transactional_id, request.transaction_timeout_ms, expected
         )
     except KafkaError as error:

@@ -12,8 +12,9 @@ import pytest
 from support.blocking_wire import BlockingWire
 from tidelog.broker import config as keys
 from tidelog.broker.handlers.cluster import telemetry
-from tidelog.broker.handlers.cluster.telemetry import MOST_INSTANCES, Instances, push, subscription_id, subscriptions
-from tidelog.broker.network.workers import Workers
+from tidelog.broker.handlers.cluster.telemetry import push, subscriptions
+from tidelog.broker.handlers.cluster.telemetry_clients import MOST_CLIENTS, TelemetryClients, subscription_id
+from tidelog.broker.workers import Workers
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import seeded_rng
 from tidelog.protocol.api import ApiKey
@@ -30,26 +31,25 @@ KAFKAS_ID = 1956794
 
 
 @pytest.fixture
-def context():
-    instances = Instances()
-    broker = SimpleNamespace(
+def services():
+    services = SimpleNamespace(
         clock=ManualClock(),
         rng=seeded_rng(1),
         config={keys.TELEMETRY_MAX_BYTES: 100},
-        handler_state=lambda kind: instances,
-        network=SimpleNamespace(workers=Workers(1, 10, lambda held: None)),
+        telemetry_clients=TelemetryClients(),
+        workers=Workers(1, 10),
     )
-    yield SimpleNamespace(broker=broker)
-    broker.network.workers.stop()
+    yield services
+    services.workers.stop()
 
 
-def ask(context, client_id=CLIENT):
-    return subscriptions(context, GetTelemetrySubscriptionsRequest(client_instance_id=client_id))
+def ask(services, client_id=CLIENT):
+    return subscriptions(services, None, GetTelemetrySubscriptionsRequest(client_instance_id=client_id))
 
 
-def pushed(context, client_id=CLIENT, number=KAFKAS_ID, metrics=b"metrics", **fields):
+def pushed(services, client_id=CLIENT, number=KAFKAS_ID, metrics=b"metrics", **fields):
     request = PushTelemetryRequest(client_instance_id=client_id, subscription_id=number, metrics=metrics, **fields)
-    return ErrorCode(asyncio.run(push(context, request)).error_code)
+    return ErrorCode(asyncio.run(push(services, None, request)).error_code)
 
 
 def test_they_are_answered_but_not_advertised(broker):
@@ -61,28 +61,28 @@ def test_they_are_answered_but_not_advertised(broker):
         assert found.client_instance_id != bytes(16)
 
 
-def test_an_answer_names_the_subscription(context):
-    found = ask(context)
+def test_an_answer_names_the_subscription(services):
+    found = ask(services)
     assert (found.error_code, found.client_instance_id, found.subscription_id) == (0, CLIENT, KAFKAS_ID)
     assert (found.accepted_compression_types, found.telemetry_max_bytes) == ([4, 3, 1, 2], 100)
     assert -(1 << 31) <= subscription_id(b"\xff" * 8 + bytes(8)) < 1 << 31
 
 
-def test_one_question_and_one_push_per_interval(context):
-    assert ask(context).error_code == 0
-    assert ask(context).error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
-    assert pushed(context) is ErrorCode.NONE
-    assert pushed(context) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
-    context.broker.clock.advance(300)
-    assert pushed(context) is ErrorCode.NONE
-    assert pushed(context, terminating=True) is ErrorCode.NONE, "the last one may come early"
-    assert pushed(context) is ErrorCode.INVALID_REQUEST
+def test_one_question_and_one_push_per_interval(services):
+    assert ask(services).error_code == 0
+    assert ask(services).error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert pushed(services) is ErrorCode.NONE
+    assert pushed(services) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    services.clock.advance(300)
+    assert pushed(services) is ErrorCode.NONE
+    assert pushed(services, terminating=True) is ErrorCode.NONE, "the last one may come early"
+    assert pushed(services) is ErrorCode.INVALID_REQUEST
 
 
-def test_what_is_pushed_is_checked(context):
-    ask(context)
-    assert pushed(context, number=5) is ErrorCode.UNKNOWN_SUBSCRIPTION_ID
-    assert ask(context).error_code == 0, "who has the wrong subscription may ask for the right one"
+def test_what_is_pushed_is_checked(services):
+    ask(services)
+    assert pushed(services, number=5) is ErrorCode.UNKNOWN_SUBSCRIPTION_ID
+    assert ask(services).error_code == 0, "who has the wrong subscription may ask for the right one"
     cases = [
         (ErrorCode.INVALID_REQUEST, bytes(16), {}),
         (ErrorCode.INVALID_REQUEST, (1).to_bytes(16, "big"), {}),
@@ -94,10 +94,10 @@ def test_what_is_pushed_is_checked(context):
         (ErrorCode.NONE, b"f" * 16, {"metrics": b""}),
     ]
     for expected, client, fields in cases:
-        assert pushed(context, client, subscription_id(client), **fields) is expected
+        assert pushed(services, client, subscription_id(client), **fields) is expected
 
 
-def test_metrics_are_unpacked_beside_the_loop(context, monkeypatch):
+def test_metrics_are_unpacked_beside_the_loop(services, monkeypatch):
     threads = []
     unpack = telemetry.decompress
     monkeypatch.setattr(
@@ -105,15 +105,15 @@ def test_metrics_are_unpacked_beside_the_loop(context, monkeypatch):
         "decompress",
         lambda *args, **kwargs: threads.append(threading.current_thread()) or unpack(*args, **kwargs),
     )
-    ask(context)
-    assert pushed(context, compression_type=1, metrics=gzip.compress(b"metrics")) is ErrorCode.NONE
+    ask(services)
+    assert pushed(services, compression_type=1, metrics=gzip.compress(b"metrics")) is ErrorCode.NONE
     assert threads
     assert threads[0] is not threading.main_thread()
 
 
 def test_not_every_client_is_remembered_for_ever():
-    instances = Instances()
+    instances = TelemetryClients()
     first = instances.of(CLIENT)
-    for number in range(MOST_INSTANCES):
+    for number in range(MOST_CLIENTS):
         instances.of(number.to_bytes(16, "big"))
     assert instances.of(CLIENT) is not first

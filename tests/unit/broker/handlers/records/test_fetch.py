@@ -242,7 +242,7 @@ def test_a_session_tells_only_what_changed(tmp_path, version):
             closing = fetch_request({name: {0: 0}}, session_id=first.session_id, session_epoch=-1)
             closed = await client.ask(ApiKey.FETCH, version, closing)
             assert closed.session_id == 0
-            assert len(broker.replicas.fetch_sessions) == 0
+            assert len(broker.services.sessions) == 0
 
     run(main())
 
@@ -282,7 +282,7 @@ def test_a_session_that_is_emptied_ends(tmp_path):
             first = await client.fetch("t", version=12, session_epoch=0)
             request = fetch_request({}, session_id=first.session_id, session_epoch=1, forgotten={"t": [0]})
             assert (await client.ask(ApiKey.FETCH, 12, request)).session_id == 0
-            assert len(broker.replicas.fetch_sessions) == 0
+            assert len(broker.services.sessions) == 0
 
     run(main())
 

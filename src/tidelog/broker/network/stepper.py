@@ -1,8 +1,10 @@
-"""Runs a coroutine that awaits nothing but futures, without a task: the first step happens at once.
+"""Runs a handler's coroutine: step by step without a task (`Stepper`), or as a task (`Later`).
 
-A task costs more than most Produce and Fetch requests do, and would put each off to the loop's next turn. What is
-awaited must be an asyncio future, a `Handoff` or a `Promise`; `asyncio.timeout` and others that ask for the current
-task cannot be used under a driver.
+A task costs more than most Produce and Fetch requests do, and would put each off to the loop's next turn. So what comes
+often is stepped: the first step happens while the frame is read, and many requests are answered before it returns. The
+price is a rule. A stepped coroutine awaits nothing but futures: those of asyncio (a task is one), a `Handoff` or a
+`Promise`. `asyncio.sleep(0)` yields no future and is refused here; `asyncio.timeout` asks for the task that it is in,
+finds none, and is refused by asyncio. Who needs either does it in a task and awaits that.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from tidelog.broker.purgatory.promise import Handoff, Promise
 Done = Callable[[Any, "Exception | None"], None]
 
 
-class Driver:
+class NotAFutureError(TypeError):
+    """A stepped coroutine awaited something else than a future."""
+
+
+class Stepper:
+    """Goes on with a coroutine whenever the future that it waits for is done."""
+
     __slots__ = ("_coroutine", "_done", "_waiting")
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], done: Done) -> None:
@@ -37,7 +45,10 @@ class Driver:
             except Exception as error:  # noqa: BLE001  # the caller decides what a failure means
                 self._done(None, error)
                 return True
-            future._asyncio_future_blocking = False
+            try:
+                future._asyncio_future_blocking = False  # what a task does, too: it says that somebody took the future
+            except AttributeError:
+                return self._refuse(future)
             if not future.done():
                 self._waiting = future
                 if type(future) is Handoff:
@@ -45,6 +56,14 @@ class Driver:
                 else:
                     future.add_done_callback(self._wake)
                 return False
+
+    def _refuse(self, awaited: object) -> bool:
+        """End what broke the rule: nothing would ever wake it."""
+        self._coroutine.close()
+        self._done(
+            None, NotAFutureError(f"{self._coroutine!r} awaited {awaited!r}: without a task it may await futures")
+        )
+        return True
 
     def cancel(self) -> None:
         """Give up: `done` is not called any more."""

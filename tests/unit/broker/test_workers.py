@@ -8,7 +8,7 @@ import threading
 
 from support.loop import until
 from support.wire import batch, connected, produce_request, run, serving
-from tidelog.broker.network.workers import Workers
+from tidelog.broker.workers import Workers
 from tidelog.protocol.api import ApiKey
 from tidelog.records.format.attributes import Codec
 

@@ -1,9 +1,9 @@
 """Work that takes longer than the event loop can spare: unpacking, packing anew, converting, cold reads.
 
-At most `limit` pieces (queued.max.requests) wait or run at a time. When there are so many, `hold(True)` is called and
-the connections stop looking at new requests, until there is room again. A piece counts until its thread has let go of
-it, whether or not its client is still there: a thread cannot be stopped, so who asks and leaves makes no room. One that
-no thread has begun is dropped with its client.
+At most `limit` pieces (queued.max.requests) wait or run at a time. When there are so many, `on_full(True)` is called
+and the connections stop looking at new requests, until there is room again. A piece counts until its thread has let go
+of it, whether or not its client is still there: a thread cannot be stopped, so who asks and leaves makes no room. One
+that no thread has begun is dropped with its client.
 """
 
 from __future__ import annotations
@@ -11,17 +11,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tidelog.broker import config as keys
+
+if TYPE_CHECKING:
+    from tidelog.broker.config.broker_config import BrokerConfig
 
 T = TypeVar("T")
 
+#: More threads than this only take the event loop's time.
+MAX_THREADS = 8
+
+
+def worker_threads(config: BrokerConfig) -> int:
+    """`background.threads`, as far as they help: they share the interpreter's lock with the event loop."""
+    return min(config[keys.BACKGROUND_THREADS], MAX_THREADS)
+
+
+def _nothing_to_hold(held: bool) -> None:
+    """Where no requests come in."""
+
 
 class Workers:
-    def __init__(self, threads: int, limit: int, hold: Callable[[bool], None]) -> None:
+    def __init__(self, threads: int, limit: int, on_full: Callable[[bool], None] | None = None) -> None:
+        """`on_full` may be set later: whoever holds back requests is made of parts that need these workers."""
         self.threads = threads
         self.executor = ThreadPoolExecutor(threads, "tidelog-worker")
         self._limit = limit
-        self._hold = hold
+        self.on_full = on_full or _nothing_to_hold
         self._queued = 0
 
     def resize(self, threads: int) -> None:
@@ -51,7 +69,7 @@ class Workers:
             raise
         self._queued += 1
         if self._queued == self._limit:
-            self._hold(True)
+            self.on_full(True)
 
         def over(ended: Future[T]) -> None:
             if not loop.is_closed():
@@ -74,7 +92,7 @@ class Workers:
             else:
                 outcome.set_result(job.result())
         if self._queued == self._limit - 1:
-            self._hold(False)
+            self.on_full(False)
 
     def stop(self) -> None:
         self.executor.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,18 @@
+"""What handlers of transactions may use: the coordinators, and which partitions there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tidelog.common.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from tidelog.broker.coordinator.coordinators import Coordinators
+    from tidelog.broker.metadata.cache import MetadataCache
+
+
+class TransactionServices(NamedTuple):
+    coordinators: Callable[[], Coordinators]
+    """Begins them with the first request that needs one."""
+    metadata: MetadataCache
