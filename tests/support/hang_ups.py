@@ -12,11 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 from support.loop import until
 from tidelog.broker.network.dispatcher import Route
+from tidelog.broker.requests._session import Session
 from tidelog.broker.server import Broker
 from tidelog.protocol.api import spec_of
 from tidelog.protocol.headers import encode_request
@@ -70,9 +70,8 @@ class Connection:
     """What the dispatcher and the handlers see of a connection."""
 
     def __init__(self, broker: Broker) -> None:
-        self.listener = SimpleNamespace(name=broker.endpoints[0].name)
-        self.principal = "User:ANONYMOUS"
-        self.client_host = self.peer = "127.0.0.1"
+        self.peer = "127.0.0.1"
+        self.session = Session(broker.endpoints[0].name, "PLAINTEXT", self.peer)
         self.busy = False
         self.state: Any = None
         self.answered = asyncio.Event()
