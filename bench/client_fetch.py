@@ -27,7 +27,7 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 from support.kafka import KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
 from tidelog.client import topics
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
 from tidelog.client.offsets import end_offsets
@@ -62,29 +62,29 @@ def brokers() -> Iterator[list[tuple[str, str]]]:
 
 
 def fill(address: str, topic: str, size: int, count: int) -> None:
-    with Driver({"bootstrap.servers": address}) as driver:
-        driver.run(topics.create_topic(driver.cluster, topic, 1))
-        producer = ArrowProducer(driver.cluster)
-        driver.run(producer.init())
+    with BlockingClient({"bootstrap.servers": address}) as client:
+        client.run(topics.create_topic(client.cluster, topic, 1))
+        producer = ArrowProducer(client.cluster)
+        client.run(producer.init())
         step = 100_000
         for first in range(0, count, step):
             keys = pa.array([b"key-%06d" % number for number in range(first, min(first + step, count))], pa.binary())
             values = pa.array([bytes(size)] * len(keys), pa.binary())
-            driver.run(producer.send(topic, key=keys, value=values))
-        driver.run(producer.flush())
+            client.run(producer.send(topic, key=keys, value=values))
+        client.run(producer.flush())
 
 
 def ours(address: str, topic: str, count: int, *, view: bool) -> float:
     tp = TopicPartition(topic, 0)
-    with Driver({"bootstrap.servers": address}) as driver:
-        end = driver.run(end_offsets(driver.cluster, [tp]))[tp]
-        reader = ArrowFetcher(Fetcher(driver.cluster, {tp: FetchRange(0, end)}), columns=COLUMNS, view=view)
+    with BlockingClient({"bootstrap.servers": address}) as client:
+        end = client.run(end_offsets(client.cluster, [tp]))[tp]
+        reader = ArrowFetcher(Fetcher(client.cluster, {tp: FetchRange(0, end)}), columns=COLUMNS, view=view)
         rows = 0
         started = time.perf_counter()
         while not reader.done:
-            rows += sum(piece.batch.num_rows for piece in driver.run(reader.poll(10)))
+            rows += sum(piece.batch.num_rows for piece in client.run(reader.poll(10)))
         elapsed = time.perf_counter() - started
-        driver.run(reader.close())
+        client.run(reader.close())
     assert rows == count, rows
     return rows / elapsed
 

@@ -43,7 +43,7 @@ from hot_memory import Filler
 from support.kafka import KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
 from tidelog.client import topics
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.producer.arrow_producer import ArrowProducer
 
 QUICK = "--quick" in sys.argv
@@ -70,20 +70,20 @@ JOB = Path(__file__).parent / "spark_engines" / "engine.py"
 
 def fill(address: str) -> list[dict[str, object]]:
     made: list[dict[str, object]] = []
-    with Driver({"bootstrap.servers": address}) as driver:
-        producer = ArrowProducer(driver.cluster)
-        driver.run(producer.init())
+    with BlockingClient({"bootstrap.servers": address}) as client:
+        producer = ArrowProducer(client.cluster)
+        client.run(producer.init())
         for size, rows in SIZES:
             name = f"bench-{size}"
-            driver.run(topics.create_topic(driver.cluster, name, 2))
+            client.run(topics.create_topic(client.cluster, name, 2))
             for suffix in ("-tidelog", "-kafka"):
-                driver.run(topics.create_topic(driver.cluster, name + suffix, 2, config=BOUNDED))
+                client.run(topics.create_topic(client.cluster, name + suffix, 2, config=BOUNDED))
             step = 50_000
             for first in range(0, rows, step):
                 keys = pa.array([b"key-%08d" % number for number in range(first, min(first + step, rows))], pa.binary())
                 values = pa.array([bytes(size)] * len(keys), pa.binary())
-                driver.run(producer.send(name, key=keys, value=values))
-            driver.run(producer.flush())
+                client.run(producer.send(name, key=keys, value=values))
+            client.run(producer.flush())
             made.append({"name": name, "size": size, "rows": rows})
     return made
 

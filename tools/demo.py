@@ -30,7 +30,7 @@ from rich.console import Console  # noqa: E402  after the path is set
 from rich.live import Live  # noqa: E402  after the path is set
 
 from tidelog.client import topics  # noqa: E402  after the path is set
-from tidelog.client.blocking import Driver  # noqa: E402  after the path is set
+from tidelog.client.blocking import BlockingClient  # noqa: E402  after the path is set
 from tidelog.client.producer.arrow_producer import ArrowProducer  # noqa: E402  after the path is set
 
 HOME = ROOT / "demo-output"
@@ -77,32 +77,32 @@ class Feeder(threading.Thread):
 
     def run(self) -> None:
         try:
-            with Driver({"bootstrap.servers": self.address, "compression.type": "lz4"}) as driver:
-                producer = ArrowProducer(driver.cluster)
-                driver.run(producer.init())
-                self._send(driver, producer, "products", [product.row() for product in products()])
-                self._second(driver, producer, 0)
+            with BlockingClient({"bootstrap.servers": self.address, "compression.type": "lz4"}) as client:
+                producer = ArrowProducer(client.cluster)
+                client.run(producer.init())
+                self._send(client, producer, "products", [product.row() for product in products()])
+                self._second(client, producer, 0)
                 self.ready.set()
                 self.open.wait()
                 started = time.monotonic()
                 for number in range(1, self.seconds):
-                    self._second(driver, producer, number)
+                    self._second(client, producer, number)
                     time.sleep(max(0.0, started + number - time.monotonic()))
         except Exception as error:
             self.failure = error
         finally:
             self.ready.set()
 
-    def _second(self, driver: Driver, producer: ArrowProducer, number: int) -> None:
+    def _second(self, client: BlockingClient, producer: ArrowProducer, number: int) -> None:
         orders, clicks = self.shop.second(number)
-        self._send(driver, producer, "orders", orders)
-        self._send(driver, producer, "clicks", clicks)
-        driver.run(producer.flush())
+        self._send(client, producer, "orders", orders)
+        self._send(client, producer, "clicks", clicks)
+        client.run(producer.flush())
 
     @staticmethod
-    def _send(driver: Driver, producer: ArrowProducer, topic: str, rows: list[tuple[str, str]]) -> None:
+    def _send(client: BlockingClient, producer: ArrowProducer, topic: str, rows: list[tuple[str, str]]) -> None:
         keys, values = pa.array([key for key, _ in rows]), pa.array([value for _, value in rows])
-        driver.run(producer.send(topic, key=keys, value=values))
+        client.run(producer.send(topic, key=keys, value=values))
 
 
 @contextlib.contextmanager
@@ -120,9 +120,9 @@ def stderr_to(path: Path) -> Iterator[None]:
 
 
 def create_topics(address: str) -> None:
-    with Driver({"bootstrap.servers": address}) as driver:
+    with BlockingClient({"bootstrap.servers": address}) as client:
         for name, (partitions, config) in TOPICS.items():
-            driver.run(topics.create_topic(driver.cluster, name, partitions, config=config, exists_ok=True))
+            client.run(topics.create_topic(client.cluster, name, partitions, config=config, exists_ok=True))
 
 
 def demo(address: str, data: Path | None, seconds: int) -> str | None:

@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame
 from support.failing_sink import FailingSource
 from support.spark import Lab
 from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.producer.transactions import OpenTransaction
-from tidelog.client.transactions import end_transaction, fence, list_transactions
+from tidelog.client.producer.transaction_manager import OpenTransaction
+from tidelog.client.transaction_requests import end_transaction, fence, list_transactions
 from tidelog.common.errors import KafkaError
 from tidelog.spark.decisions import Decision, DecisionLog
 from tidelog.spark.options import SinkOptions

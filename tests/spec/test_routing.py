@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.common.errors import UsageError
 from tidelog.common.hashing import murmur2, partition_for_key
@@ -30,12 +30,12 @@ def broker() -> Iterator[Broker]:
 
 def write(broker: Broker, *sends: dict[str, pa.Array], **config: str) -> Counter[int]:
     """Send, and count the records that were written to each partition."""
-    with Driver({"bootstrap.servers": broker.address, **config}) as driver:
-        producer = ArrowProducer(driver.cluster)
-        driver.run(producer.init())
+    with BlockingClient({"bootstrap.servers": broker.address, **config}) as client:
+        producer = ArrowProducer(client.cluster)
+        client.run(producer.init())
         for columns in sends:
-            driver.run(producer.send("t", **columns))
-        driver.run(producer.flush())
+            client.run(producer.send("t", **columns))
+        client.run(producer.flush())
         return Counter({tp.partition: count for tp, count in producer.written().items()})
 
 

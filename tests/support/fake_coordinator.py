@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.fake_cluster import TOPIC, FakeCluster
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader
@@ -104,7 +104,7 @@ def run(scenario: Callable[[Coordinator, ClusterClient], Awaitable[None]], parti
     asyncio.run(main())
 
 
-class Runner(Driver):
+class Runner(BlockingClient):
     """Runs in the loop that is there already."""
 
     def __init__(self, cluster: ClusterClient) -> None:

@@ -13,11 +13,11 @@ from pyspark.sql.streaming import StreamingQuery
 
 from support.patience import eventually
 from tidelog.client import topics
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.offsets import end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.transactions import describe_transaction, list_transactions
+from tidelog.client.transaction_requests import describe_transaction, list_transactions
 from tidelog.common.types import TopicPartition
 from tidelog.log.reading.reader import LogDirectory
 
@@ -32,8 +32,8 @@ class BrokerLab:
         self._name, self._numbers = name, itertools.count()
 
     def ask(self, operation: Callable[[ClusterClient], Any], **settings: str) -> Any:
-        with Driver({"bootstrap.servers": self.address, **settings}) as driver:
-            return driver.run(operation(driver.cluster))
+        with BlockingClient({"bootstrap.servers": self.address, **settings}) as client:
+            return client.run(operation(client.cluster))
 
     def topic(self, partitions: int = 1, **config: str) -> str:
         """A new topic's name. Records may be as old as a test likes."""
@@ -58,12 +58,12 @@ class BrokerLab:
         """Write values, keyed by themselves; in a transaction if it has an id."""
         rows = list(values)
         column = pa.array([row.encode() for row in rows], pa.binary())
-        with Driver({"bootstrap.servers": self.address, **settings}) as driver:
-            producer = ArrowProducer(driver.cluster, transactional_id=transactional_id)
-            driver.run(producer.init())
+        with BlockingClient({"bootstrap.servers": self.address, **settings}) as client:
+            producer = ArrowProducer(client.cluster, transactional_id=transactional_id)
+            client.run(producer.init())
             if transactional_id is not None:
                 producer.begin()
-            driver.run(
+            client.run(
                 producer.send(
                     topic,
                     value=column,
@@ -73,9 +73,9 @@ class BrokerLab:
                     partition=None if partition is None else pa.array([partition] * len(rows), pa.int32()),
                 )
             )
-            driver.run(producer.flush())
+            client.run(producer.flush())
             if transactional_id is not None:
-                driver.run(producer.commit() if commit else producer.abort())
+                client.run(producer.commit() if commit else producer.abort())
         if transactional_id is not None:
             self.await_markers()
 

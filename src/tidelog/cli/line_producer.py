@@ -12,7 +12,7 @@ from typing import Any
 from tidelog.cli.connection import no_partition
 from tidelog.cli.record_text import NewRecord
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.producer.lane import Batch, Lane
+from tidelog.client.producer.partition_queue import PartitionQueue, ProducerBatch
 from tidelog.client.topics import ensure_writable
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key
@@ -44,13 +44,13 @@ class LineProducer:
         self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
         self._sequences: dict[int, int] = {}
         self._open: dict[int, tuple[BatchBuilder, int]] = {}
-        self._lanes: dict[int, Lane] = {}
+        self._queues: dict[int, PartitionQueue] = {}
         self._error: KafkaError | None = None
         self._linger: asyncio.TimerHandle | None = None
 
     @property
     def written(self) -> int:
-        return sum(lane.records_written for lane in self._lanes.values())
+        return sum(queue.records_written for queue in self._queues.values())
 
     @property
     def idempotent(self) -> bool:
@@ -94,7 +94,7 @@ class LineProducer:
 
     async def finish(self) -> None:
         self._send_all()
-        await asyncio.gather(*(lane.flushed() for lane in self._lanes.values()))
+        await asyncio.gather(*(queue.flushed() for queue in self._queues.values()))
         self._check()
 
     def _place(self, record: NewRecord) -> int:
@@ -123,9 +123,9 @@ class LineProducer:
     def _send(self, partition: int) -> None:
         builder, count = self._open.pop(partition)
         self._sequences[partition] = (self._sequences.get(partition, 0) + count) & 0x7FFFFFFF
-        lane = self._lanes.get(partition)
-        if lane is None:
-            lane = self._lanes[partition] = Lane(
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = self._queues[partition] = PartitionQueue(
                 TopicPartition(self._topic, partition),
                 self._write,
                 window=self.window,
@@ -134,11 +134,11 @@ class LineProducer:
                 failed=self._failed,
             )
         deadline = self._cluster.clock.monotonic() + DELIVERY_SECONDS
-        lane.add(Batch(memoryview(builder.build()), count, deadline))
+        queue.add(ProducerBatch(memoryview(builder.build()), count, deadline))
 
     async def _make_room(self) -> None:
-        while sum(lane.queued_bytes for lane in self._lanes.values()) > MAX_QUEUED and self._error is None:
-            await max(self._lanes.values(), key=lambda lane: lane.queued_bytes).flushed()
+        while sum(queue.queued_bytes for queue in self._queues.values()) > MAX_QUEUED and self._error is None:
+            await max(self._queues.values(), key=lambda queue: queue.queued_bytes).flushed()
 
     def _failed(self, error: KafkaError) -> None:
         self._error = self._error or error

@@ -25,7 +25,7 @@ from tidelog.common.clock import SYSTEM_CLOCK, Clock
 T = TypeVar("T")
 
 
-class Driver:
+class BlockingClient:
     """A cluster client and the loop that it lives in. Use from one thread."""
 
     def __init__(self, raw: Mapping[str, object], *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -64,7 +64,7 @@ class Driver:
         self.close()
 
 
-class BackgroundDriver(Driver):
+class BackgroundClient(BlockingClient):
     """A driver whose loop gets a thread of its own with the first `start`; until then it is like the other."""
 
     _thread: threading.Thread | None = None

@@ -1,9 +1,9 @@
 """The way to any broker of a cluster: leader, coordinator, controller; retries and back-off.
 
-One `ClusterClient` holds one connection per broker and the cluster's metadata, and lives in one event loop. What to
-ask is the business of its users (`offsets`, `admin`, `consumer`, `producer`); whom to ask, and whether to ask again, is
-decided here. `retry` runs an operation until it succeeds, fails for good, or its time is up; an operation reports what
-went wrong as a `KafkaError`, whose code says whether another try may help.
+One `ClusterClient` holds one connection per broker and the cluster's metadata, and lives in one event loop. What to ask
+is the business of its users (`offsets`, `topics`, `transaction_requests`, `consumer`, `producer`); whom to ask, and
+whether to ask again, is decided here. `retry` runs an operation until it succeeds, fails for good, or its time is up;
+an operation reports what went wrong as a `KafkaError`, whose code says whether another try may help.
 """
 
 from __future__ import annotations

@@ -66,11 +66,11 @@ class BatchReader(DataSourceReader):
 
             topics = SegmentTopics(options.paths, read_committed=options.read_committed)
             return list(plan_segments(options, topics, self._narrowed(topics)))
-        from tidelog.client.blocking import Driver
+        from tidelog.client.blocking import BlockingClient
         from tidelog.spark.wire_topics import WireTopics
 
-        with Driver(options.kafka) as driver:
-            wire = WireTopics(driver, read_committed=options.read_committed)
+        with BlockingClient(options.kafka) as client:
+            wire = WireTopics(client, read_committed=options.read_committed)
             return list(plan_tasks(options, self._narrowed(wire), wire))
 
     def _narrowed(self, topics: Topics) -> list[OffsetRange]:

@@ -25,10 +25,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.producer.transactions import OpenTransaction
-from tidelog.client.transactions import (
+from tidelog.client.producer.transaction_manager import OpenTransaction
+from tidelog.client.transaction_requests import (
     COMPLETE_COMMIT,
     ONGOING,
     PREPARE_COMMIT,
@@ -71,23 +71,23 @@ class CommitProtocol:
     """The driver's side, for one batch of one query."""
 
     def __init__(
-        self, driver: Driver, topic: str, query: str, batch: int, step: Step, *, may_skip: bool = False
+        self, client: BlockingClient, topic: str, query: str, batch: int, step: Step, *, may_skip: bool = False
     ) -> None:
         """`may_skip`: nobody sees to it that the batch before this one has succeeded, as Spark does for its queries."""
-        self._driver, self._cluster, self._may_skip = driver, driver.cluster, may_skip
+        self._client, self._cluster, self._may_skip = client, client.cluster, may_skip
         self._query, self._batch, self._step = query, batch, step
-        self._log = DecisionLog(driver.cluster, topic, query)
+        self._log = DecisionLog(client.cluster, topic, query)
 
     def commit(self, transactions: Iterable[OpenTransaction]) -> None:
-        self._driver.run(self._commit(tuple(transactions)))
+        self._client.run(self._commit(tuple(transactions)))
 
     def abort(self) -> None:
         """The job failed. Abort what is open, unless the batch was decided: then it stands, and a replay ends it."""
-        self._driver.run(self._abort())
+        self._client.run(self._abort())
 
     def forget(self) -> None:
         """The batch that was committed here will not come back (a batch job that has ended): drop its decision."""
-        self._driver.run(self._log.forget())
+        self._client.run(self._log.forget())
 
     async def _commit(self, transactions: tuple[OpenTransaction, ...]) -> None:
         decision = await self._log.open()

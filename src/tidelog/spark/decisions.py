@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from tidelog.client import config as keys
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.topics import create_topic
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key

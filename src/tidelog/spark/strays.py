@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.transactions import COMPLETE_ABORT, COMPLETE_COMMIT, describe_transaction, fence
+from tidelog.client.transaction_requests import COMPLETE_ABORT, COMPLETE_COMMIT, describe_transaction, fence
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.spark.decisions import Claim, Decision, DecisionLog
 

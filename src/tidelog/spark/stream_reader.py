@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.offsets import commit_group_offsets
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.spark.batch_reader import plan_tasks, read_task
@@ -49,7 +49,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._newest: Offsets | None = None
         self._delay: TriggerDelay | None = None
         self._ids: dict[str, bytes] = {}
-        self._driver: Driver | None = None
+        self._client: BlockingClient | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_driver": None}
@@ -105,13 +105,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._options.publish_offsets:
             assert self._options.group_id is not None
             done = {tp: offset for tp, offset in from_json(end).items() if offset >= 0}
-            driver = self._connected()
-            driver.run(commit_group_offsets(driver.cluster, self._options.group_id, done, missing_ok=True))
+            client = self._connected()
+            client.run(commit_group_offsets(client.cluster, self._options.group_id, done, missing_ok=True))
 
     def stop(self) -> None:
-        if self._driver is not None:
-            self._driver.close()
-            self._driver = None
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 
@@ -139,10 +139,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # --- connections --------------------------------------------------------------------------------------------------
 
-    def _connected(self) -> Driver:
-        if self._driver is None:
-            self._driver = Driver(self._options.kafka)
-        return self._driver
+    def _connected(self) -> BlockingClient:
+        if self._client is None:
+            self._client = BlockingClient(self._options.kafka)
+        return self._client
 
     def _topics(self) -> Topics:
         options = self._options

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.consumer.arrow_fetcher import ArrowBatch, ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.offsets import beginning_offsets, end_offsets
@@ -34,25 +34,27 @@ def scan(
     """The records of the range, in order; of the topic that has this id, if it has one."""
     tp = TopicPartition(part.topic, part.partition)
     rows = RowAssembler(part.topic, part.partition, columns)
-    with Driver(options.kafka) as driver:
-        fetcher = Fetcher(driver.cluster, {tp: FetchRange(part.start, part.end, topic_id)})
+    with BlockingClient(options.kafka) as client:
+        fetcher = Fetcher(client.cluster, {tp: FetchRange(part.start, part.end, topic_id)})
         reader = ArrowFetcher(fetcher, columns=rows.decoded)
         try:
-            for piece in _pieces(options, part, reader, driver):
+            for piece in _pieces(options, part, reader, client):
                 if piece.batch.num_rows:
                     yield rows.assemble(piece.batch)
         finally:
-            driver.run(reader.close())
+            client.run(reader.close())
 
 
-def _pieces(options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, driver: Driver) -> Iterator[ArrowBatch]:
+def _pieces(
+    options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, client: BlockingClient
+) -> Iterator[ArrowBatch]:
     tp = TopicPartition(part.topic, part.partition)
-    fetcher, clock = reader.fetcher, driver.cluster.clock
+    fetcher, clock = reader.fetcher, client.cluster.clock
     timeout = options.poll_timeout_ms / 1000
     heard = clock.monotonic()
     while not reader.done:
         try:
-            batches, over = _next(options, part, reader, driver, min(timeout, _LOOK_AFTER))
+            batches, over = _next(options, part, reader, client, min(timeout, _LOOK_AFTER))
         except KafkaError as error:
             if error.code not in _GONE or options.fail_on_data_loss:
                 raise
@@ -69,21 +71,21 @@ def _pieces(options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, dri
 
 
 def _next(
-    options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, driver: Driver, timeout: float
+    options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, client: BlockingClient, timeout: float
 ) -> tuple[list[ArrowBatch], bool]:
     """What comes within that time, and whether nothing more can come."""
     try:
-        batches = driver.run(reader.poll(timeout))
+        batches = client.run(reader.poll(timeout))
     except OffsetOutOfRangeError as error:
-        _skip_lost(options, part, reader.fetcher, error, driver)
+        _skip_lost(options, part, reader.fetcher, error, client)
         return [], False
-    return batches, not batches and not reader.done and _is_over(options, part, driver)
+    return batches, not batches and not reader.done and _is_over(options, part, client)
 
 
-def _is_over(options: SourceOptions, part: OffsetRange, driver: Driver) -> bool:
+def _is_over(options: SourceOptions, part: OffsetRange, client: BlockingClient) -> bool:
     """Whether the log ends before the range does: there is nothing to wait for."""
     tp = TopicPartition(part.topic, part.partition)
-    end = driver.run(end_offsets(driver.cluster, [tp]))[tp]
+    end = client.run(end_offsets(client.cluster, [tp]))[tp]
     if end >= part.end:
         return False
     if options.fail_on_data_loss:
@@ -92,7 +94,7 @@ def _is_over(options: SourceOptions, part: OffsetRange, driver: Driver) -> bool:
 
 
 def _skip_lost(
-    options: SourceOptions, part: OffsetRange, fetcher: Fetcher, error: OffsetOutOfRangeError, driver: Driver
+    options: SourceOptions, part: OffsetRange, fetcher: Fetcher, error: OffsetOutOfRangeError, client: BlockingClient
 ) -> None:
     """Go on behind what was deleted; without failOnDataLoss=false that is an error. Another topic is never read."""
     tp = error.topic_partition
@@ -101,7 +103,7 @@ def _skip_lost(
             raise DataLossError(f"{tp} was deleted and made anew since the query was planned.") from error
         fetcher.seek(tp, part.end)
         return
-    start = driver.run(beginning_offsets(driver.cluster, [tp]))[tp]
+    start = client.run(beginning_offsets(client.cluster, [tp]))[tp]
     if options.fail_on_data_loss:
         raise DataLossError(f"Offset {error.offset} of {tp} is out of range: the log now starts at {start}.") from error
     fetcher.seek(tp, start if error.offset < start else part.end, fetcher.ranges[tp].topic_id)

@@ -20,10 +20,10 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from tidelog.client.blocking import BackgroundDriver, Driver
+from tidelog.client.blocking import BackgroundClient, BlockingClient
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.topics import ensure_writable
 from tidelog.common.rng import system_rng
 from tidelog.common.uuids import random_uuid, uuid_to_text
@@ -81,34 +81,34 @@ class _Writer:
         if self._options.delivery == EXACTLY_ONCE:
             attempt = f"{context.taskAttemptId() if context else 0}-{uuid_to_text(random_uuid(system_rng()))}"
             name = str(TransactionName(query, batch_id, partition, attempt))
-        with BackgroundDriver(self._settings()) as driver:
-            producer, rows = self._send_all(driver, name, (batch for batch in batches if batch.num_rows))
+        with BackgroundClient(self._settings()) as client:
+            producer, rows = self._send_all(client, name, (batch for batch in batches if batch.num_rows))
             if producer is None:
                 return Written(query, 0)
             if name is None:
-                driver.run(producer.flush())
+                client.run(producer.flush())
                 return Written(query, rows)
-            transaction = driver.run(producer.detach())
+            transaction = client.run(producer.detach())
             self.step("detached")
             return Written(query, rows, transaction)
 
     def _send_all(
-        self, driver: BackgroundDriver, name: str | None, batches: Iterator[pa.RecordBatch]
+        self, client: BackgroundClient, name: str | None, batches: Iterator[pa.RecordBatch]
     ) -> tuple[ArrowProducer | None, int]:
         """The producer that the rows were given to (None: there were none), and their number."""
         newest = next(batches, None)
         if newest is None:
             return None, 0
-        producer, rows = self._open(driver, name), newest.num_rows
+        producer, rows = self._open(client, name), newest.num_rows
         sending: Future[None] | None = None
         for batch in batches:  # one is sent while Spark brings the next
             if sending is not None:
                 sending.result()
-            sending = driver.start(self._send(producer, newest))
+            sending = client.start(self._send(producer, newest))
             newest, rows = batch, rows + batch.num_rows
         if sending is not None:
             sending.result()
-        driver.run(self._send(producer, newest))
+        client.run(self._send(producer, newest))
         return producer, rows
 
     async def _send(self, producer: ArrowProducer, batch: pa.RecordBatch) -> None:
@@ -116,12 +116,12 @@ class _Writer:
             await producer.send(topic, **columns)
         self.step("wrote")
 
-    def _open(self, driver: Driver, name: str | None) -> ArrowProducer:
-        producer = ArrowProducer(driver.cluster, transactional_id=name, buffer_bytes=_BUFFER_BYTES)
+    def _open(self, client: BlockingClient, name: str | None) -> ArrowProducer:
+        producer = ArrowProducer(client.cluster, transactional_id=name, buffer_bytes=_BUFFER_BYTES)
         if name is None:
-            driver.run(producer.init())
+            client.run(producer.init())
         else:
-            driver.run(self._begin(driver.cluster, producer, name))
+            client.run(self._begin(client.cluster, producer, name))
         self.step("opened a transaction")
         return producer
 
@@ -130,9 +130,9 @@ class _Writer:
         await asyncio.gather(producer.init(), claim(cluster, self._options.decisions_topic, name))
         producer.begin()
 
-    def _protocol(self, driver: Driver, query: str, batch_id: int, *, may_skip: bool = False) -> CommitProtocol:
+    def _protocol(self, client: BlockingClient, query: str, batch_id: int, *, may_skip: bool = False) -> CommitProtocol:
         topic = self._options.decisions_topic
-        return CommitProtocol(driver, topic, query, batch_id, self.step, may_skip=may_skip)
+        return CommitProtocol(client, topic, query, batch_id, self.step, may_skip=may_skip)
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
@@ -154,8 +154,8 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         written = [message for message in messages if isinstance(message, Written)]
         if self._options.delivery != EXACTLY_ONCE or not written:
             return
-        with Driver(self._settings()) as driver:
-            protocol = self._protocol(driver, written[0].query, batchId)
+        with BlockingClient(self._settings()) as client:
+            protocol = self._protocol(client, written[0].query, batchId)
             protocol.commit(message.transaction for message in written if message.transaction is not None)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
@@ -167,8 +167,8 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         if query is None:
             _log.warning("batch %d failed before a task could name its query: the next batch aborts its rest", batchId)
             return
-        with Driver(self._settings()) as driver:
-            self._protocol(driver, query, batchId).abort()
+        with BlockingClient(self._settings()) as client:
+            self._protocol(client, query, batchId).abort()
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
@@ -184,11 +184,11 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         name = options.query_id if self._named else None
         self._job = name or JOB + uuid_to_text(random_uuid(system_rng()))
         self._batch = options.batch_id or 0
-        with Driver(self._settings()) as driver:
+        with BlockingClient(self._settings()) as client:
             if options.topic is not None:
-                driver.run(ensure_writable(driver.cluster, options.topic))
+                client.run(ensure_writable(client.cluster, options.topic))
             if options.delivery == EXACTLY_ONCE and not self._named:
-                driver.run(recover_jobs(driver.cluster, options.decisions_topic, self.step))
+                client.run(recover_jobs(client.cluster, options.decisions_topic, self.step))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._write_rows(iterator, self._job, self._batch)
@@ -199,13 +199,13 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         transactions = [message.transaction for message in written if message.transaction is not None]
         if self._options.delivery != EXACTLY_ONCE or not (transactions or self._named):
             return
-        with Driver(self._settings()) as driver:
-            protocol = self._protocol(driver, self._job, self._batch, may_skip=self._named)
+        with BlockingClient(self._settings()) as client:
+            protocol = self._protocol(client, self._job, self._batch, may_skip=self._named)
             protocol.commit(transactions)
             if not self._named:
                 protocol.forget()
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if self._options.delivery == EXACTLY_ONCE:
-            with Driver(self._settings()) as driver:
-                self._protocol(driver, self._job, self._batch).abort()
+            with BlockingClient(self._settings()) as client:
+                self._protocol(client, self._job, self._batch).abort()

@@ -14,8 +14,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from support.kafka import dump_log_class, java_tool
 from support.patience import eventually
 from support.tidelog import TidelogServer
-from tidelog.client.blocking import Driver
-from tidelog.client.transactions import describe_transaction
+from tidelog.client.blocking import BlockingClient
+from tidelog.client.transaction_requests import describe_transaction
 from tidelog.common.hashing import partition_for_id
 
 pytestmark = pytest.mark.java
@@ -64,8 +64,8 @@ def test_transaction_log_decoder(server: Any, filled: Callable[..., str], tmp_pa
             producer.commit_transaction(60)
         else:
             producer.abort_transaction(60)
-    with Driver({"bootstrap.servers": server.address}) as driver:  # the answer comes before the end is complete
-        eventually(lambda: driver.run(describe_transaction(driver.cluster, f"{name}-id")).state, "CompleteAbort".__eq__)
+    with BlockingClient({"bootstrap.servers": server.address}) as client:  # the answer comes before the end is complete
+        eventually(lambda: client.run(describe_transaction(client.cluster, f"{name}-id")).state, "CompleteAbort".__eq__)
     text = dump(server, tmp_path, version, "__transaction_state", f"{name}-id", "--transaction-log-decoder")
     names = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
     for number, state in enumerate(names):

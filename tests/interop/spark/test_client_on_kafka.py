@@ -12,7 +12,7 @@ import pytest
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from support.patience import eventually
 from tidelog.client import topics
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError
 from tidelog.client.offsets import (
     READ_COMMITTED,
@@ -23,7 +23,7 @@ from tidelog.client.offsets import (
     list_offsets,
 )
 from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.transactions import describe_transaction, end_transaction, fence, list_transactions
+from tidelog.client.transaction_requests import describe_transaction, end_transaction, fence, list_transactions
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.records.arrow import batches_to_arrow
@@ -34,11 +34,11 @@ pytestmark = pytest.mark.java
 
 
 @pytest.fixture(scope="module", params=[KAFKA_3, KAFKA_4])
-def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BlockingClient]:
     home: Path = tmp_path_factory.mktemp("kafka")
     with KafkaBroker(request.param, home) as kafka:
         settings = {"bootstrap.servers": kafka.address, "isolation.level": "read_committed"}
-        with Driver(settings) as running:
+        with BlockingClient(settings) as running:
             yield running
 
 
@@ -46,95 +46,95 @@ def column(*values: str) -> pa.Array:
     return pa.array([value.encode() for value in values], pa.binary())
 
 
-def committed(driver: Driver, topic: str, count: int) -> list[str]:
+def committed(client: BlockingClient, topic: str, count: int) -> list[str]:
     partitions = [TopicPartition(topic, number) for number in range(count)]
-    starts = driver.run(beginning_offsets(driver.cluster, partitions))
-    ends = driver.run(end_offsets(driver.cluster, partitions, isolation=READ_COMMITTED))
-    fetcher = Fetcher(driver.cluster, {tp: FetchRange(starts[tp], ends[tp]) for tp in partitions})
+    starts = client.run(beginning_offsets(client.cluster, partitions))
+    ends = client.run(end_offsets(client.cluster, partitions, isolation=READ_COMMITTED))
+    fetcher = Fetcher(client.cluster, {tp: FetchRange(starts[tp], ends[tp]) for tp in partitions})
     found: list[str] = []
     while not fetcher.done:
-        for piece in driver.run(fetcher.poll(10)):
+        for piece in client.run(fetcher.poll(10)):
             rows = batches_to_arrow(piece.records, columns=("value",), first_offset=piece.start, aborted=piece.aborted)
             found += [value.decode() for value in rows.column(0).to_pylist()]
-    driver.run(fetcher.close())
+    client.run(fetcher.close())
     return sorted(found)
 
 
-def test_rows_of_every_codec_come_back(driver: Driver) -> None:
+def test_rows_of_every_codec_come_back(client: BlockingClient) -> None:
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         topic = f"codec-{codec}"
-        driver.run(topics.create_topic(driver.cluster, topic, 3))
+        client.run(topics.create_topic(client.cluster, topic, 3))
         words = [f"{codec}-{number:05}" for number in range(5000)]
-        settings = {"bootstrap.servers": ",".join(f"{n.host}:{n.port}" for n in driver.cluster.metadata.nodes.values())}
-        with Driver({**settings, "compression.type": codec}) as writer:
+        settings = {"bootstrap.servers": ",".join(f"{n.host}:{n.port}" for n in client.cluster.metadata.nodes.values())}
+        with BlockingClient({**settings, "compression.type": codec}) as writer:
             producer = ArrowProducer(writer.cluster)
             writer.run(producer.init())
             writer.run(producer.send(topic, key=column(*words), value=column(*words)))
             writer.run(producer.flush())
-        assert committed(driver, topic, 3) == words
+        assert committed(client, topic, 3) == words
 
 
-def test_transactions_committed_aborted_and_handed_over(driver: Driver) -> None:
-    driver.run(topics.create_topic(driver.cluster, "transactions", 2))
-    producer = ArrowProducer(driver.cluster, transactional_id="one")
-    driver.run(producer.init())
+def test_transactions_committed_aborted_and_handed_over(client: BlockingClient) -> None:
+    client.run(topics.create_topic(client.cluster, "transactions", 2))
+    producer = ArrowProducer(client.cluster, transactional_id="one")
+    client.run(producer.init())
     for number, commit in enumerate((True, False, True)):
         producer.begin()
         word = f"{'kept' if commit else 'aborted'}-{number}"
-        driver.run(producer.send("transactions", key=column(word), value=column(word)))
-        driver.run(producer.commit() if commit else producer.abort())
-    other = ArrowProducer(driver.cluster, transactional_id="two")
-    driver.run(other.init())
+        client.run(producer.send("transactions", key=column(word), value=column(word)))
+        client.run(producer.commit() if commit else producer.abort())
+    other = ArrowProducer(client.cluster, transactional_id="two")
+    client.run(other.init())
     other.begin()
-    driver.run(other.send("transactions", value=column("handed over")))
-    transaction = driver.run(other.detach())
-    ongoing = driver.run(list_transactions(driver.cluster, prefix="tw", states=["Ongoing"]))
+    client.run(other.send("transactions", value=column("handed over")))
+    transaction = client.run(other.detach())
+    ongoing = client.run(list_transactions(client.cluster, prefix="tw", states=["Ongoing"]))
     assert [listing.transactional_id for listing in ongoing] == ["two"]
-    described = driver.run(describe_transaction(driver.cluster, "two"))
+    described = client.run(describe_transaction(client.cluster, "two"))
     assert (described.producer_id, described.epoch, described.state) == (
         transaction.producer_id,
         transaction.epoch,
         "Ongoing",
     )
     for _ in range(2):
-        driver.run(end_transaction(driver.cluster, transaction, committed=True))
+        client.run(end_transaction(client.cluster, transaction, committed=True))
     with pytest.raises(KafkaError):
-        driver.run(end_transaction(driver.cluster, transaction, committed=False))
-    driver.run(fence(driver.cluster, "two"))
+        client.run(end_transaction(client.cluster, transaction, committed=False))
+    client.run(fence(client.cluster, "two"))
     ending = ["PrepareCommit", "PrepareAbort"]  # what was decided may still be on its way to the partitions
-    eventually(lambda: not driver.run(list_transactions(driver.cluster, states=ending)))
-    assert committed(driver, "transactions", 2) == ["handed over", "kept-0", "kept-2"]
+    eventually(lambda: not client.run(list_transactions(client.cluster, states=ending)))
+    assert committed(client, "transactions", 2) == ["handed over", "kept-0", "kept-2"]
 
 
-def test_decisions(driver: Driver) -> None:
+def test_decisions(client: BlockingClient) -> None:
     async def scenario() -> None:
-        older = DecisionLog(driver.cluster, "decisions", "q")
+        older = DecisionLog(client.cluster, "decisions", "q")
         assert await older.open() is None
-        newer = DecisionLog(driver.cluster, "decisions", "q")
+        newer = DecisionLog(client.cluster, "decisions", "q")
         assert await newer.open() is None
         with pytest.raises(KafkaError, match=r"PRODUCER_FENCED|INVALID_PRODUCER_EPOCH"):
             await older.decide(Decision("q", 0, ()))
         await newer.decide(Decision("q", 1, ()))
-        third = DecisionLog(driver.cluster, "decisions", "q")
+        third = DecisionLog(client.cluster, "decisions", "q")
         assert await third.open() == Decision("q", 1, ())
         await newer.forget()  # is not its to forget any more
         await third.decide(Decision("q", 2, ()))
         await third.forget()  # the same log, a second time
-        assert await DecisionLog(driver.cluster, "decisions", "q").open() is None
-        assert await DecisionLog(driver.cluster, "decisions", "other").open() is None
+        assert await DecisionLog(client.cluster, "decisions", "q").open() is None
+        assert await DecisionLog(client.cluster, "decisions", "other").open() is None
 
-    driver.run(scenario())
+    client.run(scenario())
 
 
-def test_an_open_decision_of_another_query_holds_nobody_back(driver: Driver) -> None:
+def test_an_open_decision_of_another_query_holds_nobody_back(client: BlockingClient) -> None:
     """As a driver leaves it that was killed in the middle: ours are read all the same, before it and behind it."""
 
     async def scenario() -> None:
-        await topics.create_topic(driver.cluster, "held", 1, config={"cleanup.policy": "compact"})
-        mine = DecisionLog(driver.cluster, "held", "mine")
+        await topics.create_topic(client.cluster, "held", 1, config={"cleanup.policy": "compact"})
+        mine = DecisionLog(client.cluster, "held", "mine")
         await mine.open()
         await mine.decide(Decision("mine", 1, ()))
-        killed = ArrowProducer(driver.cluster, transactional_id="held/killed")
+        killed = ArrowProducer(client.cluster, transactional_id="held/killed")
         await killed.init()
         killed.begin()
         await killed.send(
@@ -142,26 +142,26 @@ def test_an_open_decision_of_another_query_holds_nobody_back(driver: Driver) -> 
         )
         await killed.flush()
         stray = str(TransactionName("mine", 3, 0, "a"))
-        await claim(driver.cluster, "held", stray)
+        await claim(client.cluster, "held", stray)
         assert await mine.read() == Decision("mine", 1, ())
         await mine.decide(Decision("mine", 2, ()))
-        newer = DecisionLog(driver.cluster, "held", "mine")
+        newer = DecisionLog(client.cluster, "held", "mine")
         assert await newer.open() == Decision("mine", 2, ())
         assert [one.transactional_id for one in newer.claims] == [stray]
-        found = await all_standings(driver.cluster, "held")
+        found = await all_standings(client.cluster, "held")
         assert list(found) == ["mine"], "what is open is no decision"
-        taken_over = DecisionLog(driver.cluster, "held", "killed")
+        taken_over = DecisionLog(client.cluster, "held", "killed")
         assert await taken_over.open() is None
 
-    driver.run(scenario())
+    client.run(scenario())
 
 
-def test_a_missing_topic_is_made(driver: Driver) -> None:
-    producer = ArrowProducer(driver.cluster)
-    driver.run(producer.init())
-    driver.run(producer.send("made-by-the-broker", value=column("x")))
-    driver.run(producer.flush())
-    assert committed(driver, "made-by-the-broker", 1) == ["x"]
+def test_a_missing_topic_is_made(client: BlockingClient) -> None:
+    producer = ArrowProducer(client.cluster)
+    client.run(producer.init())
+    client.run(producer.send("made-by-the-broker", value=column("x")))
+    client.run(producer.flush())
+    assert committed(client, "made-by-the-broker", 1) == ["x"]
 
 
 @pytest.mark.parametrize("version", [KAFKA_3, KAFKA_4])
@@ -169,31 +169,31 @@ def test_a_missing_topic_that_is_not_made_is_told_at_once(version: str, tmp_path
     properties = {"auto.create.topics.enable": "false"}
     with (
         KafkaBroker(version, tmp_path, properties=properties) as kafka,
-        Driver({"bootstrap.servers": kafka.address}) as driver,
+        BlockingClient({"bootstrap.servers": kafka.address}) as client,
     ):
-        producer = ArrowProducer(driver.cluster)
-        driver.run(producer.init())
+        producer = ArrowProducer(client.cluster)
+        client.run(producer.init())
         with pytest.raises(KafkaError, match="topic missing does not exist"):
-            driver.run(asyncio.wait_for(producer.send("missing", value=column("x")), 30))
+            client.run(asyncio.wait_for(producer.send("missing", value=column("x")), 30))
 
 
-def test_offsets_groups_and_deleted_records(driver: Driver) -> None:
-    driver.run(topics.create_topic(driver.cluster, "offsets", 1, config={"retention.ms": "-1"}))
+def test_offsets_groups_and_deleted_records(client: BlockingClient) -> None:
+    client.run(topics.create_topic(client.cluster, "offsets", 1, config={"retention.ms": "-1"}))
     tp = TopicPartition("offsets", 0)
-    producer = ArrowProducer(driver.cluster)
-    driver.run(producer.init())
+    producer = ArrowProducer(client.cluster)
+    client.run(producer.init())
     words = [str(number) for number in range(50)]
     times = pa.array([1000 * number for number in range(50)], pa.int64())
-    driver.run(producer.send("offsets", value=column(*words), timestamp=times))
-    driver.run(producer.flush())
-    assert driver.run(list_offsets(driver.cluster, {tp: 20_500}))[tp].offset == 21
-    assert driver.run(topics.delete_records(driver.cluster, {tp: 30})) == {tp: 30}
-    fetcher = Fetcher(driver.cluster, {tp: FetchRange(0, 50)})
+    client.run(producer.send("offsets", value=column(*words), timestamp=times))
+    client.run(producer.flush())
+    assert client.run(list_offsets(client.cluster, {tp: 20_500}))[tp].offset == 21
+    assert client.run(topics.delete_records(client.cluster, {tp: 30})) == {tp: 30}
+    fetcher = Fetcher(client.cluster, {tp: FetchRange(0, 50)})
     with pytest.raises(OffsetOutOfRangeError):
-        driver.run(fetcher.poll(10))
-    driver.run(fetcher.close())
-    driver.run(commit_group_offsets(driver.cluster, "lag", {tp: 42}))
-    assert driver.run(committed_group_offsets(driver.cluster, "lag")) == {tp: 42}
-    driver.run(topics.create_partitions(driver.cluster, "offsets", 3))
-    assert driver.cluster.metadata.partitions("offsets") == [0, 1, 2]
-    driver.run(topics.delete_topic(driver.cluster, "offsets"))
+        client.run(fetcher.poll(10))
+    client.run(fetcher.close())
+    client.run(commit_group_offsets(client.cluster, "lag", {tp: 42}))
+    assert client.run(committed_group_offsets(client.cluster, "lag")) == {tp: 42}
+    client.run(topics.create_partitions(client.cluster, "offsets", 3))
+    assert client.cluster.metadata.partitions("offsets") == [0, 1, 2]
+    client.run(topics.delete_topic(client.cluster, "offsets"))

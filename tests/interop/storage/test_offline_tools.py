@@ -15,8 +15,8 @@ from interop.storage.dump import accepted
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from support.patience import eventually
 from tidelog.cli.main import main
-from tidelog.client.blocking import Driver
-from tidelog.client.transactions import describe_transaction
+from tidelog.client.blocking import BlockingClient
+from tidelog.client.transaction_requests import describe_transaction
 
 pytestmark = pytest.mark.java
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
@@ -41,8 +41,8 @@ def fill(kafka: KafkaBroker) -> dict[bytes, bytes]:
             producer.abort_transaction(60)
         else:
             producer.commit_transaction(60)
-    with Driver({"bootstrap.servers": kafka.address}) as driver:  # the answer comes before the end is complete
-        eventually(lambda: driver.run(describe_transaction(driver.cluster, "tx")).state, "CompleteAbort".__eq__)
+    with BlockingClient({"bootstrap.servers": kafka.address}) as client:  # the answer comes before the end is complete
+        eventually(lambda: client.run(describe_transaction(client.cluster, "tx")).state, "CompleteAbort".__eq__)
     consumer = Consumer({"bootstrap.servers": kafka.address, "group.id": "audit"})
     consumer.commit(offsets=[TopicPartition("accounts", 0, 17)], asynchronous=False)
     consumer.close()

@@ -15,7 +15,7 @@ from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.offsets import beginning_offsets, end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.transactions import init_producer_id
+from tidelog.client.transaction_requests import init_producer_id
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition as TP

@@ -21,7 +21,7 @@ from support.fake_coordinator import (
     run,
 )
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition as TP
 from tidelog.common.uuids import uuid_to_text

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from tidelog.client import topics
-from tidelog.client.blocking import Driver
+from tidelog.client.blocking import BlockingClient
 from tidelog.client.cluster_client import ClusterClient
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
@@ -42,24 +42,24 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def driver(broker: Broker) -> Iterator[Driver]:
+def client(broker: Broker) -> Iterator[BlockingClient]:
     """With a new topic of ten records."""
-    with Driver({"bootstrap.servers": broker.address}) as running:
+    with BlockingClient({"bootstrap.servers": broker.address}) as running:
         running.run(topics.delete_topic(running.cluster, TOPIC, missing_ok=True))
         fill(running, [b"v%d" % number for number in range(10)])
         yield running
 
 
-def fill(driver: Driver, values: list[bytes]) -> None:
-    driver.run(topics.create_topic(driver.cluster, TOPIC))
-    producer = ArrowProducer(driver.cluster)
-    driver.run(producer.init())
-    driver.run(producer.send(TOPIC, value=pa.array(values, pa.binary())))
-    driver.run(producer.flush())
+def fill(client: BlockingClient, values: list[bytes]) -> None:
+    client.run(topics.create_topic(client.cluster, TOPIC))
+    producer = ArrowProducer(client.cluster)
+    client.run(producer.init())
+    client.run(producer.send(TOPIC, value=pa.array(values, pa.binary())))
+    client.run(producer.flush())
 
 
-def options_of(driver: Driver, *, streaming: bool = False, **more: str) -> SourceOptions:
-    (node,) = driver.cluster.metadata.nodes.values()
+def options_of(client: BlockingClient, *, streaming: bool = False, **more: str) -> SourceOptions:
+    (node,) = client.cluster.metadata.nodes.values()
     given = {"kafka.bootstrap.servers": f"{node.host}:{node.port}", **more}
     if not {"subscribe", "subscribePattern"} & more.keys():
         given["subscribe"] = TOPIC
@@ -71,63 +71,63 @@ def values(options: SourceOptions, end: int, topic_id: bytes | None = None) -> l
     return [value for batch in found for value in batch.column(0).to_pylist()]
 
 
-def test_an_end_behind_the_logs_end_is_a_loss_and_not_waited_for(driver: Driver) -> None:
+def test_an_end_behind_the_logs_end_is_a_loss_and_not_waited_for(client: BlockingClient) -> None:
     began = time.monotonic()
     with pytest.raises(DataLossError, match="orders-0 ends at offset 10, not at 15"):
-        values(options_of(driver, **{"kafkaConsumer.pollTimeoutMs": "30000"}), 15)
-    assert len(values(options_of(driver, failOnDataLoss="false"), 15)) == 10
+        values(options_of(client, **{"kafkaConsumer.pollTimeoutMs": "30000"}), 15)
+    assert len(values(options_of(client, failOnDataLoss="false"), 15)) == 10
     assert time.monotonic() - began < 60, "120 s are what a broker may take that has something"
 
 
-def test_another_topic_of_that_name_is_never_read(driver: Driver) -> None:
-    planned = driver.cluster.metadata.topics[TOPIC].id
-    assert len(values(options_of(driver), 10, planned)) == 10
-    driver.run(topics.delete_topic(driver.cluster, TOPIC))
-    fill(driver, [b"new"] * 20)
+def test_another_topic_of_that_name_is_never_read(client: BlockingClient) -> None:
+    planned = client.cluster.metadata.topics[TOPIC].id
+    assert len(values(options_of(client), 10, planned)) == 10
+    client.run(topics.delete_topic(client.cluster, TOPIC))
+    fill(client, [b"new"] * 20)
     with pytest.raises(DataLossError, match="made anew"):
-        values(options_of(driver), 10, planned)
-    assert values(options_of(driver, failOnDataLoss="false"), 10, planned) == []
+        values(options_of(client), 10, planned)
+    assert values(options_of(client, failOnDataLoss="false"), 10, planned) == []
 
 
-def test_a_stream_notices_a_topic_that_was_made_anew(driver: Driver) -> None:
-    reader = StreamReader(options_of(driver, streaming=True), ("value",))
+def test_a_stream_notices_a_topic_that_was_made_anew(client: BlockingClient) -> None:
+    reader = StreamReader(options_of(client, streaming=True), ("value",))
     begin = {TOPIC: {"0": 0}}
     assert len(reader.partitions(begin, {TOPIC: {"0": 10}})) == 1
-    driver.run(topics.delete_topic(driver.cluster, TOPIC))
-    fill(driver, [b"new"] * 20)
+    client.run(topics.delete_topic(client.cluster, TOPIC))
+    fill(client, [b"new"] * 20)
     end = reader.latestOffset({TOPIC: {"0": 10}}, reader.getDefaultReadLimit())
     with pytest.raises(DataLossError, match="Topic orders was deleted and made anew"):
         reader.partitions({TOPIC: {"0": 10}}, end)
     reader.stop()
 
 
-def test_a_pattern_matches_what_is_there(driver: Driver) -> None:
-    driver.run(topics.create_topic(driver.cluster, "orders-too", exists_ok=True))
-    reader = StreamReader(options_of(driver, streaming=True, subscribePattern="orders.*"), ("value",))
+def test_a_pattern_matches_what_is_there(client: BlockingClient) -> None:
+    client.run(topics.create_topic(client.cluster, "orders-too", exists_ok=True))
+    reader = StreamReader(options_of(client, streaming=True, subscribePattern="orders.*"), ("value",))
     limit = reader.getDefaultReadLimit()
     start = reader.latestOffset({}, limit)
     assert set(start) == {TOPIC, "orders-too"}
-    driver.run(topics.delete_topic(driver.cluster, "orders-too"))
+    client.run(topics.delete_topic(client.cluster, "orders-too"))
     end = reader.latestOffset(start, limit)
     assert set(end) == {TOPIC}
     with pytest.raises(DataLossError, match="orders-too-0 are gone"):
         reader.partitions(start, end)
     reader.stop()
-    tolerant = options_of(driver, streaming=True, subscribePattern="orders.*", failOnDataLoss="false")
+    tolerant = options_of(client, streaming=True, subscribePattern="orders.*", failOnDataLoss="false")
     reader = StreamReader(tolerant, ("value",))
     assert [task.range.topic for task in reader.partitions({**start, TOPIC: {"0": 0}}, end)] == [TOPIC]  # type: ignore[attr-defined]  # ours
     reader.stop()
 
 
-def test_a_topic_may_go_between_its_name_and_its_end(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topic_may_go_between_its_name_and_its_end(client: BlockingClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern matched it a moment ago: the stream looks anew, and does not die."""
-    driver.run(topics.create_topic(driver.cluster, "orders-brief", exists_ok=True))
+    client.run(topics.create_topic(client.cluster, "orders-brief", exists_ok=True))
     brief = {"kafka.default.api.timeout.ms": "300"}
-    reader = StreamReader(options_of(driver, streaming=True, subscribePattern="orders.*", **brief), ("value",))
+    reader = StreamReader(options_of(client, streaming=True, subscribePattern="orders.*", **brief), ("value",))
     latest = WireTopics.latest
 
     def too_late(self: WireTopics, partitions: Iterable[TopicPartition]) -> Offsets:
-        driver.run(topics.delete_topic(driver.cluster, "orders-brief", missing_ok=True))
+        client.run(topics.delete_topic(client.cluster, "orders-brief", missing_ok=True))
         return latest(self, partitions)
 
     monkeypatch.setattr(WireTopics, "latest", too_late)
@@ -135,10 +135,12 @@ def test_a_topic_may_go_between_its_name_and_its_end(driver: Driver, monkeypatch
     reader.stop()
 
 
-def test_no_other_topic_is_read_behind_what_was_deleted(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_topic_is_read_behind_what_was_deleted(
+    client: BlockingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The log has lost its beginning; while the task finds out where it starts now, the topic is made anew."""
-    old = driver.cluster.metadata.topics[TOPIC].id
-    driver.run(topics.delete_records(driver.cluster, {TP: 5}))
+    old = client.cluster.metadata.topics[TOPIC].id
+    client.run(topics.delete_records(client.cluster, {TP: 5}))
     starts = wire_scan.beginning_offsets
 
     async def slow(cluster: ClusterClient, partitions: Iterable[TopicPartition]) -> Offsets:
@@ -152,47 +154,47 @@ def test_no_other_topic_is_read_behind_what_was_deleted(driver: Driver, monkeypa
         return found
 
     monkeypatch.setattr(wire_scan, "beginning_offsets", slow)
-    assert values(options_of(driver, failOnDataLoss="false"), 10, old) == []
+    assert values(options_of(client, failOnDataLoss="false"), 10, old) == []
 
 
-def test_positions_of_topics_that_are_gone_are_not_published(driver: Driver) -> None:
+def test_positions_of_topics_that_are_gone_are_not_published(client: BlockingClient) -> None:
     gone = TopicPartition("never", 0)
     began = time.monotonic()
-    driver.run(commit_group_offsets(driver.cluster, "lag", {TP: 7, gone: 3}, missing_ok=True))
+    client.run(commit_group_offsets(client.cluster, "lag", {TP: 7, gone: 3}, missing_ok=True))
     assert time.monotonic() - began < 30
-    assert driver.run(committed_group_offsets(driver.cluster, "lag")) == {TP: 7}
+    assert client.run(committed_group_offsets(client.cluster, "lag")) == {TP: 7}
 
 
-def test_the_ids_of_topics(driver: Driver) -> None:
-    names = WireTopics(driver, read_committed=False)
-    assert names.ids([TOPIC, "never"]) == {TOPIC: driver.cluster.metadata.topics[TOPIC].id}
+def test_the_ids_of_topics(client: BlockingClient) -> None:
+    names = WireTopics(client, read_committed=False)
+    assert names.ids([TOPIC, "never"]) == {TOPIC: client.cluster.metadata.topics[TOPIC].id}
 
 
-def test_a_well_packed_answer_is_handed_out_in_parts(driver: Driver) -> None:
+def test_a_well_packed_answer_is_handed_out_in_parts(client: BlockingClient) -> None:
     """300 MB of zeros are 300 kB on the wire; no part of them is much larger than it may be."""
-    driver.run(topics.create_topic(driver.cluster, "packed", exists_ok=True))
+    client.run(topics.create_topic(client.cluster, "packed", exists_ok=True))
     settings = {"compression.type": "zstd", "batch.size": "5000000", "max.request.size": "6000000"}
-    (node,) = driver.cluster.metadata.nodes.values()
-    with Driver({"bootstrap.servers": f"{node.host}:{node.port}", **settings}) as writer:
+    (node,) = client.cluster.metadata.nodes.values()
+    with BlockingClient({"bootstrap.servers": f"{node.host}:{node.port}", **settings}) as writer:
         producer = ArrowProducer(writer.cluster)
         writer.run(producer.init())
         for _ in range(60):
             writer.run(producer.send("packed", value=pa.array([bytes(50_000)] * 100, pa.binary())))
         writer.run(producer.flush())
     tp, count = TopicPartition("packed", 0), 60 * 100
-    fetcher = ArrowFetcher(Fetcher(driver.cluster, {tp: FetchRange(0, count)}), columns=("offset", "value"))
+    fetcher = ArrowFetcher(Fetcher(client.cluster, {tp: FetchRange(0, count)}), columns=("offset", "value"))
     offsets: list[int] = []
     while not fetcher.done:
-        for piece in driver.run(fetcher.poll(60)):
+        for piece in client.run(fetcher.poll(60)):
             assert piece.batch.nbytes < 2 * PART_BYTES
             offsets += piece.batch.column(0).to_pylist()
             assert piece.next_offset == offsets[-1] + 1
-    driver.run(fetcher.close())
+    client.run(fetcher.close())
     assert offsets == list(range(count))
 
 
-def test_a_group_that_may_not_miss_anything_is_told(driver: Driver) -> None:
-    (node,) = driver.cluster.metadata.nodes.values()
+def test_a_group_that_may_not_miss_anything_is_told(client: BlockingClient) -> None:
+    (node,) = client.cluster.metadata.nodes.values()
     settings = {"bootstrap.servers": f"{node.host}:{node.port}", "default.api.timeout.ms": "300"}
-    with Driver(settings) as hasty, pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+    with BlockingClient(settings) as hasty, pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         hasty.run(commit_group_offsets(hasty.cluster, "lag", {TopicPartition("never", 0): 3}))

@@ -7,13 +7,13 @@
     await producer.commit()
 
 `send` splits the rows by partition (the key's murmur2 as the Java clients do; rows without a key stay together and go
-to one partition after another), builds record batches, and queues each in its partition's lane; lanes that send at the
+to one partition after another), builds record batches, and puts each in its partition's queue; queues that send at the
 same time share a request (`sender`). It waits while more than `buffer_bytes` are on their way. An error that no retry
 can cure is raised by the next call.
 
-A transaction may be left open for someone else to end: `detach` gives what is needed for that, `client.transactions`
-ends it. Only the protocol that all brokers from 0.11 on know is used for transactions, so that an ended transaction
-keeps its producer epoch and a repeated end is recognised as such.
+A transaction may be left open for someone else to end: `detach` gives what is needed for that,
+`client.transaction_requests` ends it. Only the protocol that all brokers from 0.11 on know is used for transactions, so
+that an ended transaction keeps its producer epoch and a repeated end is recognised as such.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.client import config as keys
 from tidelog.client.cluster_client import ClusterClient
-from tidelog.client.producer.lane import Batch, Lane
+from tidelog.client.producer.partition_queue import PartitionQueue, ProducerBatch
 from tidelog.client.producer.sender import Sender
-from tidelog.client.producer.transactions import OpenTransaction, ProducerState
+from tidelog.client.producer.transaction_manager import OpenTransaction, TransactionManager
 from tidelog.client.topics import ensure_writable
-from tidelog.client.transactions import add_partitions, end_transaction, init_producer_id
-from tidelog.common.errors import KafkaError, UsageError
+from tidelog.client.transaction_requests import add_partitions, end_transaction, init_producer_id
+from tidelog.common.errors import UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from tidelog.net.large_buffers import LargeBuffers
 from tidelog.records.codec.compression import Codec
@@ -61,7 +61,7 @@ class ArrowProducer:
         """The last four go before the client's `enable.idempotence`, `transaction.timeout.ms`, `acks` and
         `compression.type`."""
         config = cluster.config
-        self.state = ProducerState(transactional_id)
+        self.transactions = TransactionManager(transactional_id)
         self._cluster = cluster
         self._buffer_bytes = buffer_bytes
         self._codec = Codec.from_name(config[keys.COMPRESSION_TYPE]) if codec is None else codec
@@ -80,22 +80,23 @@ class ArrowProducer:
             timeout_ms=config[keys.REQUEST_TIMEOUT_MS],
             max_bytes=config[keys.MAX_REQUEST_SIZE],
         )
-        self._lanes: dict[TopicPartition, Lane] = {}
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._sticky: dict[str, int] = {}
-        self._failure: KafkaError | None = None
 
     # --- life and transactions ----------------------------------------------------------------------------------------
 
     async def init(self) -> None:
         """Get a producer id; fences an older producer of the same transactional id and aborts what it left open."""
         if not self._idempotent:
-            self.state.initialized(NO_PRODUCER_ID, -1)
+            self.transactions.initialized(NO_PRODUCER_ID, -1)
             return
         timeout = self._transaction_timeout_ms
-        self.state.initialized(*await init_producer_id(self._cluster, self.state.transactional_id, timeout))
+        self.transactions.initialized(
+            *await init_producer_id(self._cluster, self.transactions.transactional_id, timeout)
+        )
 
     def begin(self) -> None:
-        self.state.begin()
+        self.transactions.begin()
 
     async def commit(self) -> None:
         await self.flush()
@@ -106,31 +107,29 @@ class ArrowProducer:
 
         What is under way is waited for: a record that reaches its leader after the abort would open a transaction anew.
         """
-        dropped = sum(lane.discard() for lane in self._lanes.values())
-        for lane in self._lanes.values():
-            await lane.flushed()
+        dropped = sum(queue.discard() for queue in self._queues.values())
+        for queue in self._queues.values():
+            await queue.flushed()
+        lost = dropped or self.transactions.failure is not None
         await self._end(committed=False)
-        if dropped or self._failure is not None:  # their sequence numbers are gone: begin anew with a higher epoch
-            self._failure = None
-            self._lanes.clear()
+        if lost:  # their sequence numbers are gone: begin anew with a higher epoch
+            self._queues.clear()
             await self.init()
 
     async def detach(self) -> OpenTransaction:
         """Flush, and leave the open transaction to whoever gets the result."""
         await self.flush()
-        return self.state.detach()
+        return self.transactions.detach()
 
     async def close(self) -> None:
         """Drop what was not sent yet. The cluster client stays open."""
-        for lane in self._lanes.values():
-            await lane.cancel()
+        for queue in self._queues.values():
+            await queue.cancel()
 
     async def _end(self, *, committed: bool) -> None:
-        if self.state.partitions:
-            assert self.state.transactional_id is not None
-            transaction = OpenTransaction(self.state.transactional_id, self.state.producer_id, self.state.epoch)
-            await end_transaction(self._cluster, transaction, committed=committed)
-        self.state.ended()
+        if self.transactions.partitions:
+            await end_transaction(self._cluster, self.transactions.transaction, committed=committed)
+        self.transactions.ended(committed=committed)
 
     # --- records ------------------------------------------------------------------------------------------------------
 
@@ -147,7 +146,7 @@ class ArrowProducer:
         """Queue all rows. `partition` places a row where it says; nulls in it are placed by key."""
         from tidelog.records.arrow import ArrowRows, rows_by_partition
 
-        self._check()
+        self.transactions.check_may_send()
         if not len(value):
             return
         await ensure_writable(self._cluster, topic)
@@ -163,20 +162,20 @@ class ArrowProducer:
         await self._make_room()
 
     def _queue(self, tp: TopicPartition, rows: ArrowRows, order: pa.UInt64Array | None, deadline: float) -> None:
-        """Encode the partition's rows, and put the batches in its lane."""
+        """Encode the partition's rows, and put the batches in its queue."""
         for data in rows.batches(
             order,
             codec=self._codec,
             max_batch_bytes=self._batch_bytes,
-            producer_id=self.state.producer_id,
-            producer_epoch=self.state.epoch,
-            base_sequence=self.state.next_sequence(tp) if self._idempotent else NO_SEQUENCE,
-            transactional=self.state.transactional_id is not None,
+            producer_id=self.transactions.producer_id,
+            producer_epoch=self.transactions.epoch,
+            base_sequence=self.transactions.next_sequence(tp) if self._idempotent else NO_SEQUENCE,
+            transactional=self.transactions.transactional_id is not None,
             allocate=self._allocate,
         ):
             count = int.from_bytes(data[RECORDS_COUNT_OFFSET:RECORD_BATCH_OVERHEAD], "big")
-            self.state.advance(tp, count)
-            self._lane(tp).add(Batch(data, count, deadline))
+            self.transactions.advance(tp, count)
+            self._queue_of(tp).add(ProducerBatch(data, count, deadline))
 
     def _allocate(self, size: int) -> Any:
         import pyarrow as pa
@@ -185,23 +184,15 @@ class ArrowProducer:
 
     async def flush(self) -> None:
         """Wait until all that was sent is acknowledged."""
-        for lane in list(self._lanes.values()):
-            await lane.flushed()
-        self._check()
+        for queue in list(self._queues.values()):
+            await queue.flushed()
+        self.transactions.check_may_send()
 
     def written(self) -> dict[TopicPartition, int]:
         """How many records of each partition are acknowledged."""
-        return {tp: lane.records_written for tp, lane in self._lanes.items()}
+        return {tp: queue.records_written for tp, queue in self._queues.items()}
 
     # --- within -------------------------------------------------------------------------------------------------------
-
-    def _check(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-        self.state.check_may_send()
-
-    def _fail(self, error: KafkaError) -> None:
-        self._failure = self._failure or error
 
     def _partitions_of(self, topic: str, rows: int, key: pa.Array | None, partition: pa.Array | None) -> pa.Array:
         import pyarrow as pa
@@ -227,30 +218,29 @@ class ArrowProducer:
         return placed if partition is None else pc.coalesce(partition, placed)
 
     async def _add_to_transaction(self, partitions: list[TopicPartition]) -> None:
-        state = self.state
-        new = [tp for tp in partitions if tp not in state.partitions]
-        if state.transactional_id is None or not new:
+        mine = self.transactions
+        new = [tp for tp in partitions if tp not in mine.partitions]
+        if mine.transactional_id is None or not new:
             return
-        transaction = OpenTransaction(state.transactional_id, state.producer_id, state.epoch)
-        await add_partitions(self._cluster, transaction, new)
-        state.partitions.update(new)
+        await add_partitions(self._cluster, mine.transaction, new)
+        mine.partitions.update(new)
 
-    def _lane(self, tp: TopicPartition) -> Lane:
-        lane = self._lanes.get(tp)
-        if lane is None:
-            lane = self._lanes[tp] = Lane(
+    def _queue_of(self, tp: TopicPartition) -> PartitionQueue:
+        queue = self._queues.get(tp)
+        if queue is None:
+            queue = self._queues[tp] = PartitionQueue(
                 tp,
                 self._sender.write,
                 window=self._window,
                 clock=self._cluster.clock,
                 wait_before_retry=self._cluster.wait_before_retry,
-                failed=self._fail,
+                failed=self.transactions.fail,
             )
-        return lane
+        return queue
 
     async def _make_room(self) -> None:
         """Wait until few enough bytes are queued."""
-        while sum(lane.queued_bytes for lane in self._lanes.values()) > self._buffer_bytes:
-            fullest = max(self._lanes.values(), key=lambda lane: lane.queued_bytes)
+        while sum(queue.queued_bytes for queue in self._queues.values()) > self._buffer_bytes:
+            fullest = max(self._queues.values(), key=lambda queue: queue.queued_bytes)
             await fullest.flushed()
-            self._check()
+            self.transactions.check_may_send()

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterable
 
 from tidelog.client.cluster_client import ClusterClient, CoordinatorType
-from tidelog.client.producer.transactions import OpenTransaction
+from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition

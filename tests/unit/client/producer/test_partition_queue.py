@@ -1,14 +1,13 @@
-"""A partition's lane against brokers that fail: every batch once, in order."""
+"""A partition's queue against brokers that fail: every batch once, in order."""
 
 from __future__ import annotations
 
 import asyncio
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.client.producer.lane import Batch, Lane
+from tidelog.client.producer.partition_queue import PartitionQueue, ProducerBatch
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition as TP
@@ -44,7 +43,7 @@ def run(partition: Partition, count: int, *, window: int = 5) -> list[KafkaError
     errors: list[KafkaError] = []
 
     async def scenario() -> None:
-        lane = Lane(
+        queue = PartitionQueue(
             TP("t", 0),
             partition.write,
             window=window,
@@ -53,11 +52,11 @@ def run(partition: Partition, count: int, *, window: int = 5) -> list[KafkaError
             failed=errors.append,
         )
         for number in range(count):
-            lane.add(Batch(memoryview(str(number).encode()), 1, SYSTEM_CLOCK.monotonic() + 60))
-        await lane.flushed()
+            queue.add(ProducerBatch(memoryview(str(number).encode()), 1, SYSTEM_CLOCK.monotonic() + 60))
+        await queue.flushed()
         if not errors:
-            assert lane.records_written == count
-            assert lane.queued_bytes == 0
+            assert queue.records_written == count
+            assert queue.queued_bytes == 0
 
     asyncio.run(scenario())
     return errors
@@ -71,7 +70,7 @@ def test_every_batch_is_written_once_and_in_order(failures: dict[int, str], wind
     assert partition.log == list(range(12))
 
 
-def test_an_error_that_no_retry_cures_is_told_and_stops_the_lane() -> None:
+def test_an_error_that_no_retry_cures_is_told_and_stops_the_queue() -> None:
     class Fenced(Partition):
         async def write(self, tp: TP, data: memoryview) -> int:
             if int(bytes(data)) == 3:
@@ -94,7 +93,7 @@ def test_a_batch_that_is_too_old_is_given_up() -> None:
             clock.advance(10)
             return 0.0
 
-        lane = Lane(
+        queue = PartitionQueue(
             TP("t", 0),
             partition.write,
             window=5,
@@ -102,30 +101,9 @@ def test_a_batch_that_is_too_old_is_given_up() -> None:
             wait_before_retry=wait_before_retry,
             failed=errors.append,
         )
-        lane.add(Batch(memoryview(b"0"), 1, clock.monotonic() + 50))
-        await lane.flushed()
+        queue.add(ProducerBatch(memoryview(b"0"), 1, clock.monotonic() + 50))
+        await queue.flushed()
         assert [error.code for error in errors] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
         assert partition.calls == 6
 
     asyncio.run(scenario())
-
-
-def test_misuse_of_a_transaction_is_named() -> None:
-    from tidelog.client.producer.transactions import OpenTransaction, ProducerState
-    from tidelog.common.errors import UsageError
-
-    state = ProducerState("id")
-    with pytest.raises(KafkaError, match="cannot begin: the producer is not initialized"):
-        state.begin()
-    state.initialized(7, 1)
-    with pytest.raises(UsageError, match="while the producer is ready"):
-        state.check_may_send()
-    state.begin()
-    state.check_may_send()
-    assert state.next_sequence(TP("t", 0)) == 0
-    state.advance(TP("t", 0), 2**31 - 1)
-    state.advance(TP("t", 0), 3)
-    assert state.next_sequence(TP("t", 0)) == 2
-    assert state.detach() == OpenTransaction("id", 7, 1)
-    with pytest.raises(KafkaError, match="handed over"):
-        state.ended()

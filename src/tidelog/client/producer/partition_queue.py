@@ -1,4 +1,7 @@
-"""One partition's way out: batches in order, a few on their way at once, each written exactly once.
+"""PartitionQueue: one partition's batches on their way out, in order, a few at once, each written exactly once.
+
+It is the queue that Kafka's RecordAccumulator has for each partition, together with the part of its Sender that
+decides what a failed batch means for those behind it (`max.in.flight.requests.per.connection`, here per partition).
 
 Up to `window` batches are under way together. When one fails in a way that a retry may cure, those behind it are
 waited for (an idempotent broker has refused them, for their sequence numbers do not follow), and all that failed go out
@@ -23,13 +26,15 @@ Write = Callable[[TopicPartition, memoryview], Awaitable[int]]
 
 
 @dataclass
-class Batch:
+class ProducerBatch:
+    """A batch as it will be sent, with its sequence numbers inside; given up at `deadline` (`delivery.timeout.ms`)."""
+
     data: memoryview
     records: int
     deadline: float
 
 
-class Lane:
+class PartitionQueue:
     """The queue of one partition. `failed` tells the owner of an error that no retry can cure."""
 
     def __init__(
@@ -51,18 +56,18 @@ class Lane:
         self._clock = clock
         self._wait_before_retry = wait_before_retry
         self._failed = failed
-        self._queue: deque[Batch] = deque()
+        self._queue: deque[ProducerBatch] = deque()
         self._runner: asyncio.Task[None] | None = None
         self._failures = 0
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: ProducerBatch) -> None:
         self._queue.append(batch)
         self.queued_bytes += len(batch.data)
         if self._runner is None or self._runner.done():
             self._runner = asyncio.create_task(self._run())
 
     async def flushed(self) -> None:
-        """Wait until nothing is queued or under way (or the lane has failed)."""
+        """Wait until nothing is queued or under way (or the queue has failed)."""
         if self._runner is not None:
             await self._runner
 
@@ -79,7 +84,7 @@ class Lane:
             await asyncio.gather(self._runner, return_exceptions=True)
 
     async def _run(self) -> None:
-        under_way: deque[tuple[Batch, asyncio.Future[int]]] = deque()
+        under_way: deque[tuple[ProducerBatch, asyncio.Future[int]]] = deque()
         try:
             while self._queue or under_way:
                 window = 1 if self._failures else self._window
@@ -96,9 +101,9 @@ class Lane:
         finally:
             for _, task in under_way:
                 if not task.cancel() and not task.cancelled():
-                    task.exception()  # seen: the lane has failed with an earlier one
+                    task.exception()  # seen: the queue has failed with an earlier one
 
-    def _settle(self, under_way: deque[tuple[Batch, asyncio.Future[int]]]) -> KafkaError | None:
+    def _settle(self, under_way: deque[tuple[ProducerBatch, asyncio.Future[int]]]) -> KafkaError | None:
         """Take the finished batches off the front; the error of the first that failed."""
         while under_way and under_way[0][1].done():
             batch, task = under_way[0]
@@ -112,14 +117,14 @@ class Lane:
             self._written(batch, offset)
         return None
 
-    def _written(self, batch: Batch, offset: int) -> None:
+    def _written(self, batch: ProducerBatch, offset: int) -> None:
         if self.first_offset == NO_OFFSET:
             self.first_offset = offset
         self.records_written += batch.records
         self.queued_bytes -= len(batch.data)
         self._failures = 0
 
-    async def _recover(self, under_way: deque[tuple[Batch, asyncio.Future[int]]], error: KafkaError) -> None:
+    async def _recover(self, under_way: deque[tuple[ProducerBatch, asyncio.Future[int]]], error: KafkaError) -> None:
         head = under_way[0][0]
         wait = self._wait_before_retry(self._failures)
         if not error.retriable or self._clock.monotonic() + wait > head.deadline:

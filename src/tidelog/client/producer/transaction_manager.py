@@ -1,0 +1,137 @@
+"""TransactionManager: what a producer may do next, as which producer id, and with which sequence numbers. No I/O.
+
+Kafka's Java producer keeps the same in a class of the same name. An idempotent producer has an id that some broker gave
+it; a transactional one has an id and an epoch that the coordinator of its transactional id gave it, and a higher epoch
+fences whoever had a lower one. The states are the Java producer's, less those in which it waits for an answer (here
+the caller awaits it), and with one more:
+
+    UNINITIALIZED --init--> READY --begin--> IN_TRANSACTION --commit, abort--> READY
+                              |                  |     |
+                             fail               fail   '--detach--> DETACHED
+                              v                  v
+                         FATAL_ERROR      ABORTABLE_ERROR --abort--> READY
+
+- A record that is lost for good leaves a gap in its partition's sequence numbers: a broker takes no later one. Inside a
+  transaction that can be undone (ABORTABLE_ERROR): the transaction is aborted, and a new epoch begins at 0 again.
+  Outside there is nothing to go back to (FATAL_ERROR); what was written stays, and the producer is of no more use.
+- DETACHED: everything is flushed and somebody else is going to end the transaction, by id, producer id and epoch. It is
+  what KIP-939 calls a prepared transaction, but the broker does not know of it: the transaction still times out.
+
+A sequence number counts the records of one partition under one producer id and epoch; it wraps from 2^31 - 1 to 0. The
+partitions of a transaction are those that the coordinator was told of, as only these get a marker at its end; a record
+may go to no other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.types import MAX_INT32, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+
+
+class State(Enum):
+    """Where a producer stands; the value completes the sentence "the producer is …"."""
+
+    UNINITIALIZED = "not initialized"
+    READY = "ready"
+    IN_TRANSACTION = "in a transaction"
+    DETACHED = "handed over"
+    ABORTABLE_ERROR = "in a transaction that can only be aborted"
+    FATAL_ERROR = "failed"
+
+
+#: (state, event) → next state. There is no other way from state to state: `_move` refuses what is not here.
+TRANSITIONS = {
+    (State.UNINITIALIZED, "init"): State.READY,
+    (State.READY, "init"): State.READY,
+    (State.READY, "begin"): State.IN_TRANSACTION,
+    (State.READY, "fail"): State.FATAL_ERROR,
+    (State.IN_TRANSACTION, "commit"): State.READY,
+    (State.IN_TRANSACTION, "abort"): State.READY,
+    (State.IN_TRANSACTION, "detach"): State.DETACHED,
+    (State.IN_TRANSACTION, "fail"): State.ABORTABLE_ERROR,
+    (State.ABORTABLE_ERROR, "abort"): State.READY,
+    (State.ABORTABLE_ERROR, "fail"): State.ABORTABLE_ERROR,
+    (State.FATAL_ERROR, "fail"): State.FATAL_ERROR,
+}
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """What someone else needs to end a transaction: any connection may do so that knows these three."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+
+
+class TransactionManager:
+    """One producer's id, epoch, sequence numbers and state."""
+
+    def __init__(self, transactional_id: str | None = None) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = NO_PRODUCER_ID
+        self.epoch = NO_PRODUCER_EPOCH
+        self.state = State.UNINITIALIZED
+        self.partitions: set[TopicPartition] = set()
+        self.failure: KafkaError | None = None
+        self._sequences: dict[TopicPartition, int] = {}
+
+    @property
+    def transaction(self) -> OpenTransaction:
+        """How the coordinator knows the transaction that is open, or the next one."""
+        assert self.transactional_id is not None
+        return OpenTransaction(self.transactional_id, self.producer_id, self.epoch)
+
+    def initialized(self, producer_id: int, epoch: int) -> None:
+        """Go on as this producer, which has written nothing yet: brokers expect 0 of a new id or epoch."""
+        self._move("init")
+        self.producer_id, self.epoch = producer_id, epoch
+        self._sequences.clear()
+
+    def begin(self) -> None:
+        """Begin a transaction; only its first partition tells the coordinator."""
+        self._move("begin")
+        self.partitions.clear()
+
+    def ended(self, *, committed: bool) -> None:
+        """The transaction is over, as the coordinator has said. Aborting one that had failed makes good for that."""
+        self._move("commit" if committed else "abort")
+        self.failure = None
+        self.partitions.clear()
+
+    def detach(self) -> OpenTransaction:
+        """Leave the open transaction to whoever gets this."""
+        self._move("detach")
+        return self.transaction
+
+    def fail(self, error: KafkaError) -> None:
+        """A record is lost for good. Others may follow; the first is the reason that is told."""
+        self._move("fail")
+        self.failure = self.failure or error
+
+    def check_may_send(self) -> None:
+        """Raise what went wrong, or what was forgotten: a transactional producer writes in transactions alone."""
+        if self.failure is not None:
+            raise self.failure
+        expected = State.IN_TRANSACTION if self.transactional_id is not None else State.READY
+        if self.state is not expected:
+            raise UsageError(f"records cannot be sent while the producer is {self.state.value}")
+
+    def next_sequence(self, tp: TopicPartition) -> int:
+        """The base sequence of the partition's next batch."""
+        return self._sequences.get(tp, 0)
+
+    def advance(self, tp: TopicPartition, records: int) -> None:
+        """That many records of the partition now have their sequence numbers."""
+        self._sequences[tp] = (self.next_sequence(tp) + records) & MAX_INT32
+
+    def _move(self, event: str) -> None:
+        following = TRANSITIONS.get((self.state, event))
+        if following is None:
+            if self.failure is not None:
+                raise self.failure
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"cannot {event}: the producer is {self.state.value}")
+        self.state = following

@@ -1,0 +1,106 @@
+"""A producer's states: the table, walked, and what each refusal says."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tidelog.client.producer.transaction_manager import TRANSITIONS, OpenTransaction, State, TransactionManager
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.types import TopicPartition as TP
+
+LOST = KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, "the first")
+EVENTS = {
+    "init": lambda manager: manager.initialized(7, 1),
+    "begin": lambda manager: manager.begin(),
+    "commit": lambda manager: manager.ended(committed=True),
+    "abort": lambda manager: manager.ended(committed=False),
+    "detach": lambda manager: manager.detach(),
+    "fail": lambda manager: manager.fail(LOST),
+}
+
+
+def shortest_ways() -> dict[State, list[str]]:
+    """How each state is reached from the first one, by the table."""
+    ways: dict[State, list[str]] = {State.UNINITIALIZED: []}
+    while found := {
+        following: [*ways[state], event]
+        for (state, event), following in TRANSITIONS.items()
+        if state in ways and following not in ways
+    }:
+        ways |= found
+    return ways
+
+
+def brought_to(state: State) -> TransactionManager:
+    manager = TransactionManager("id")
+    for event in shortest_ways()[state]:
+        EVENTS[event](manager)
+    assert manager.state is state
+    return manager
+
+
+def test_every_state_is_reached() -> None:
+    assert set(shortest_ways()) == set(State)
+    assert {event for _, event in TRANSITIONS} == set(EVENTS)
+
+
+@pytest.mark.parametrize(("state", "event"), list(product(State, EVENTS)))
+def test_the_table_is_what_happens(state: State, event: str) -> None:
+    manager = brought_to(state)
+    following = TRANSITIONS.get((state, event))
+    if following is not None:
+        EVENTS[event](manager)
+        assert manager.state is following
+        assert (manager.failure is LOST) == (following in (State.ABORTABLE_ERROR, State.FATAL_ERROR))
+        return
+    failed = manager.failure
+    with pytest.raises(KafkaError) as refusal:
+        EVENTS[event](manager)
+    assert manager.state is state
+    if failed is None:
+        assert refusal.value.code is ErrorCode.INVALID_TXN_STATE
+        assert refusal.value.message == f"cannot {event}: the producer is {state.value}"
+    else:
+        assert refusal.value is failed
+
+
+@pytest.mark.parametrize("transactional_id", [None, "id"])
+@pytest.mark.parametrize("state", list(State))
+def test_when_records_may_be_sent(state: State, transactional_id: str | None) -> None:
+    manager = brought_to(state)
+    manager.transactional_id = transactional_id
+    if manager.failure is not None:
+        with pytest.raises(KafkaError, match="the first"):
+            manager.check_may_send()
+    elif state is (State.READY if transactional_id is None else State.IN_TRANSACTION):
+        manager.check_may_send()
+    else:
+        with pytest.raises(UsageError, match=f"while the producer is {state.value}"):
+            manager.check_may_send()
+
+
+def test_the_first_failure_is_the_one_that_is_told() -> None:
+    manager = brought_to(State.ABORTABLE_ERROR)
+    manager.fail(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, "what followed from it"))
+    with pytest.raises(KafkaError, match="the first"):
+        manager.ended(committed=True)
+    manager.ended(committed=False)
+    assert manager.failure is None
+
+
+def test_sequence_numbers_wrap_and_begin_anew_with_an_epoch() -> None:
+    manager = brought_to(State.IN_TRANSACTION)
+    assert manager.next_sequence(TP("t", 0)) == 0
+    manager.advance(TP("t", 0), 2**31 - 1)
+    manager.advance(TP("t", 0), 3)
+    assert manager.next_sequence(TP("t", 0)) == 2
+    manager.ended(committed=True)
+    assert manager.next_sequence(TP("t", 0)) == 2
+    manager.initialized(7, 2)
+    assert manager.next_sequence(TP("t", 0)) == 0
+
+
+def test_what_somebody_else_needs_to_end_it() -> None:
+    assert brought_to(State.IN_TRANSACTION).detach() == OpenTransaction("id", 7, 1)
