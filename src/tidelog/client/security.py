@@ -7,9 +7,10 @@ import ssl
 
 from tidelog.client import config as keys
 from tidelog.common.config import Config
-from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.errors import UsageError
 from tidelog.net.node_client import Authenticator, NodeClient
-from tidelog.protocol.messages import SaslAuthenticateRequest, SaslHandshakeRequest
+from tidelog.net.sasl.authenticate import authenticate
+from tidelog.net.sasl.plain import PlainClient
 
 _JAAS_FIELD = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
@@ -32,21 +33,14 @@ def authenticator(config: Config) -> Authenticator | None:
     if not config[keys.SECURITY_PROTOCOL].startswith("SASL"):
         return None
     mechanism = config[keys.SASL_MECHANISM]
-    if mechanism != "PLAIN":
+    if mechanism != PlainClient.mechanism:
         raise UsageError(f"sasl.mechanism {mechanism} is not supported by this client yet: use PLAIN")
     username, password = _credentials(config)
 
-    async def authenticate(node: NodeClient) -> None:
-        handshake = await node.send(SaslHandshakeRequest(mechanism=mechanism))
-        if handshake.error_code:
-            offered = ", ".join(handshake.mechanisms)
-            raise KafkaError(handshake.error_code, f"{node.peer} does not offer {mechanism} but: {offered}")
-        proof = f"\0{username}\0{password}".encode()
-        answer = await node.send(SaslAuthenticateRequest(auth_bytes=proof))
-        if answer.error_code:
-            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, answer.error_message)
+    async def prove(node: NodeClient) -> None:
+        await authenticate(node, PlainClient(username, password))  # an exchange serves one connection
 
-    return authenticate
+    return prove
 
 
 def _credentials(config: Config) -> tuple[str, str]:

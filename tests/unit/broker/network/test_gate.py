@@ -16,6 +16,7 @@ from tidelog.broker.handlers import HANDLERS
 from tidelog.broker.network.gate import BEFORE_AUTHENTICATION, AuthenticatingFront, Gate
 from tidelog.broker.requests._session import EVERYTHING, View
 from tidelog.common.errors import KafkaError
+from tidelog.net.sasl.plain import PlainClient, PlainServer
 from tidelog.protocol.api import ApiKey, request_class
 from tidelog.protocol.headers import decode_request_header, encode_response
 from tidelog.protocol.messages import ApiVersionsRequest, SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -25,9 +26,10 @@ ALICES = View("alice's")
 
 
 class PasswordFront(AuthenticatingFront):
-    """Judges SaslAuthenticate by itself: `password` is right, at once or (`later`) when the test says so."""
+    """Judges SaslAuthenticate by itself, at once or (`later`) when the test says so."""
 
     def __init__(self, connection, on_request, later):
+        self.exchange = PlainServer(lambda username, password: (username, password) == ("alice", "secret"))
         self.later = later
         self.waiting = None
         super().__init__(connection, on_request, LIMIT)
@@ -45,10 +47,12 @@ class PasswordFront(AuthenticatingFront):
             self.judge(connection, header, proof)
 
     def judge(self, connection, header, proof):
-        if proof == b"password":
-            self.succeeded("User:alice", ALICES)
-        version = header.api_version
-        answer = [encode_response(header.api_key, version, header.correlation_id, SaslAuthenticateResponse())]
+        try:
+            response = SaslAuthenticateResponse(auth_bytes=self.exchange.answer(proof))
+            self.succeeded(f"User:{self.exchange.username}", ALICES)
+        except KafkaError as error:
+            response = SaslAuthenticateResponse(error_code=error.code, error_message=error.message)
+        answer = [encode_response(header.api_key, header.api_version, header.correlation_id, response)]
         if connection.busy:
             connection.finish(answer)
         else:
@@ -77,7 +81,8 @@ def taken(broker):
     return sum(broker.network.sink.taken().values())
 
 
-def authenticate(client, proof=b"password"):
+def authenticate(client, password="secret"):
+    proof = PlainClient("alice", password).begin()
     client.send(ApiKey.SASL_AUTHENTICATE, 2, SaslAuthenticateRequest(auth_bytes=proof))
 
 
@@ -187,8 +192,8 @@ def test_while_a_proof_is_judged_nothing_behind_it_is_looked_at(tmp_path):
 def test_a_wrong_proof_opens_nothing(tmp_path):
     async def main():
         async with guarded(tmp_path) as (broker, fronts), connected(broker) as client:
-            authenticate(client, b"guess")
-            await client.receive(ApiKey.SASL_AUTHENTICATE, 2)
+            authenticate(client, "guess")
+            assert not await authenticated(client)
             client.send(ApiKey.PRODUCE, 9, produce_request({"t": {0: batch(b"x")}}))
             assert await client.closed()
             assert taken(broker) == 0
