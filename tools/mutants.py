@@ -536,7 +536,7 @@ MUTANTS = [
     ),
     Mutant(
         "large-record-half-undone",
-        "broker/coordinator/group/state.py",
+        "broker/coordinator/group/emitter.py",
         "            self._restore()\n",
         "            pass\n",
         "unit/broker/coordinator",
@@ -553,21 +553,21 @@ MUTANTS = [
         "broker/server.py",
         "(paths.unsanitize(part), values)",
         "(part, values)",
-        "unit/broker/coordinator/test_group_overrides.py",
+        "unit/broker/coordinator/group/test_overrides.py",
     ),
     Mutant(
         "regexes-not-resolved-after-a-leave",
         "broker/coordinator/group/consumer/update.py",
         "overdue or group.resolved_version != self._view.version",
         "overdue or group.checked_version != self._view.version",
-        "unit/broker/coordinator/test_regexes.py",
+        "unit/broker/coordinator/group/consumer/test_regex.py",
     ),
     Mutant(
         "broken-writer-unheard-of",
         "broker/coordinator/shard.py",
         "            done(ErrorCode.UNKNOWN_SERVER_ERROR)\n",
         "            pass\n",
-        "unit/broker/coordinator/test_refused_writes.py",
+        "unit/broker/coordinator/group/test_emitter.py",
     ),
 ]
 

@@ -49,17 +49,17 @@ CONTROL = [
     ),
     Mutant(
         "a-broken-handler-leaves-its-records",
-        "broker/coordinator/group/state.py",
+        "broker/coordinator/group/emitter.py",
         "            self._undo(error)\n",
         "",
-        "unit/broker/coordinator/test_refused_writes.py",
+        "unit/broker/coordinator/group/test_emitter.py",
     ),
     Mutant(
         "what-cannot-be-encoded-stays-in-memory",
         "broker/coordinator/shard.py",
         "except ProtocolError as error:",
         "except ZeroDivisionError as error:",
-        "unit/broker/coordinator/test_refused_writes.py",
+        "unit/broker/coordinator/group/test_emitter.py",
     ),
     Mutant(
         "changes-at-the-same-time",

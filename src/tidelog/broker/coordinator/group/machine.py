@@ -13,7 +13,7 @@ from typing import Any
 
 from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.admin import GroupAdmin
-from tidelog.broker.coordinator.group.bridge.classic_bridge import ClassicBridge
+from tidelog.broker.coordinator.group.bridge.classic_members import ClassicMembers
 from tidelog.broker.coordinator.group.bridge.migration import Migration
 from tidelog.broker.coordinator.group.classic.group import ClassicGroup
 from tidelog.broker.coordinator.group.classic.join import ClassicJoin
@@ -25,10 +25,11 @@ from tidelog.broker.coordinator.group.consumer.heartbeat import ConsumerHeartbea
 from tidelog.broker.coordinator.group.consumer.member import ConsumerMember
 from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
+from tidelog.broker.coordinator.group.emitter import Emitter
 from tidelog.broker.coordinator.group.offsets._committed import Committed
 from tidelog.broker.coordinator.group.offsets.commits import Commits
-from tidelog.broker.coordinator.group.offsets.committed import Partition
-from tidelog.broker.coordinator.group.state import Emitter, GroupState
+from tidelog.broker.coordinator.group.offsets.store import Partition
+from tidelog.broker.coordinator.group.state import GroupState
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
@@ -73,7 +74,7 @@ class GroupMachine:
         migration = Migration(self.state, self._rebalance, view, config)
         self._sessions = ConsumerSessions(self.state, timers, update, migration, config)
         self._heartbeat = ConsumerHeartbeat(self.state, update, self._sessions, migration, config, rng)
-        self._bridge = ClassicBridge(self.state, update, self._sessions, migration, config, rng)
+        self._bridge = ClassicMembers(self.state, update, self._sessions, migration, config, rng)
 
     # -- the shard's side ------------------------------------------------------------------------------------------
 
@@ -141,8 +142,8 @@ class GroupMachine:
         emitter.emit_all(group.tombstones())
 
         def join() -> Result:
-            more = self._join.join(self.state.classic(request.group_id), request, caller, reply)
-            emitter.records += more.records if more else ()
+            emitter.settle()
+            emitter.add(self._join.join(self.state.classic(request.group_id), request, caller, reply))
             return emitter.result()
 
         return emitter.guard(join)

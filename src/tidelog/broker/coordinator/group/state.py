@@ -1,9 +1,12 @@
 """The durable state of a group shard: its groups and their offsets. `replay` is the only way to change it.
 
-One exception, Kafka's own: the membership of a classic group is soft, and lives in the `ClassicGroup` that replay made
-(or that a first JoinGroup made, through `classic`).
+One exception, Kafka's own: the membership of a classic group is soft. It lives in the `ClassicGroup` that replay made
+(or that a first JoinGroup made, through `classic`), changes as members come and go, and only what the leader assigned
+in a generation is ever written. A handler of a classic group therefore changes the group itself and returns its record
+with `replay=False`: what the record says is what memory holds already.
 
-`Emitter` is for handlers whose later steps depend on earlier records: each record is replayed as it is emitted.
+A group id names one group of either kind. A group whose last record is gone, and which has offsets still, is kept as an
+empty classic group: otherwise nobody would find these offsets when they expire.
 """
 
 from __future__ import annotations
@@ -13,12 +16,11 @@ from typing import Any, Protocol
 
 from tidelog.broker.coordinator.group.classic.group import ClassicGroup
 from tidelog.broker.coordinator.group.classic.states import ClassicState
-from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex
-from tidelog.broker.coordinator.group.consumer.member import ConsumerMember, assignment_of
+from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
+from tidelog.broker.coordinator.group.consumer.replay import ConsumerReplay
 from tidelog.broker.coordinator.group.offsets._committed import Committed
-from tidelog.broker.coordinator.group.offsets.committed import OffsetStore, Partition
+from tidelog.broker.coordinator.group.offsets.store import OffsetStore, Partition
 from tidelog.broker.coordinator.records import CoordinatorRecord
-from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import OffsetCommitKey, OffsetCommitValue
@@ -41,16 +43,11 @@ class GroupState:
         self.groups: dict[str, Group] = {}
         self.timekeeper = timekeeper
         self.offsets = OffsetStore()
+        self.consumer = ConsumerReplay(self.groups, self._vacate)
         self._clock = clock
         self._replayers: dict[str, Callable[[Any, Any], None]] = {
             "GroupMetadataKey": self._group_metadata,
-            "ConsumerGroupMetadataKey": self._consumer_epoch,
-            "ConsumerGroupPartitionMetadataKey": self._ignore,
-            "ConsumerGroupMemberMetadataKey": self._consumer_member,
-            "ConsumerGroupTargetAssignmentMetadataKey": self._target_epoch,
-            "ConsumerGroupTargetAssignmentMemberKey": self._target_member,
-            "ConsumerGroupCurrentMemberAssignmentKey": self._current_assignment,
-            "ConsumerGroupRegularExpressionKey": self._regex,
+            **self.consumer.by_key,
         }
 
     # -- look-ups --------------------------------------------------------------------------------------------------
@@ -130,82 +127,12 @@ class GroupState:
     def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
         self.offsets.end_transaction(producer_id, committed)
 
-    def _ignore(self, key: Any, value: Any) -> None:
-        """Up to Kafka 4.0 the subscribed topics were recorded; their hash in the group's epoch replaced it."""
-
     def _group_metadata(self, key: Any, value: Any) -> None:
         if value is None:
             if isinstance(self.groups.get(key.group), ClassicGroup):
                 self._vacate(key.group)
         else:
             self.groups[key.group] = ClassicGroup.from_record(key.group, value, self._clock.time_ms())
-
-    def _consumer(self, group_id: str) -> ConsumerGroup:
-        """The consumer group of this id; an offsets-only group of the same id gives way."""
-        found = self.groups.get(group_id)
-        if not isinstance(found, ConsumerGroup):
-            found = self.groups[group_id] = ConsumerGroup(group_id)
-        return found
-
-    def _existing(self, group_id: str) -> ConsumerGroup | None:
-        """For tombstones: never makes a group."""
-        found = self.groups.get(group_id)
-        return found if isinstance(found, ConsumerGroup) else None
-
-    def _consumer_epoch(self, key: Any, value: Any) -> None:
-        if value is None:
-            if self._existing(key.group_id) is not None:
-                self._vacate(key.group_id)
-            return
-        group = self._consumer(key.group_id)
-        group.epoch = value.epoch
-        group.metadata_hash = value.metadata_hash
-
-    def _consumer_member(self, key: Any, value: Any) -> None:
-        if value is None:
-            group = self._existing(key.group_id)
-            if group is not None:
-                group.drop_member(key.member_id)
-            return
-        group = self._consumer(key.group_id)
-        member = group.members.get(key.member_id) or ConsumerMember(key.member_id)
-        group.put_member(member.with_subscription(value))
-
-    def _target_epoch(self, key: Any, value: Any) -> None:
-        if value is None:
-            group = self._existing(key.group_id)
-            if group is not None:
-                group.target_epoch, group.target_computed_ms = -1, 0
-            return
-        group = self._consumer(key.group_id)
-        group.target_epoch, group.target_computed_ms = value.assignment_epoch, value.assignment_timestamp
-
-    def _target_member(self, key: Any, value: Any) -> None:
-        if value is None:
-            group = self._existing(key.group_id)
-            if group is not None:
-                group.target.pop(key.member_id, None)
-            return
-        self._consumer(key.group_id).target[key.member_id] = assignment_of(value.topic_partitions)
-
-    def _current_assignment(self, key: Any, value: Any) -> None:
-        if value is None:
-            group = self._existing(key.group_id)
-            if group is not None and key.member_id in group.members:
-                group.put_member(group.members[key.member_id].without_assignment())
-            return
-        group = self._consumer(key.group_id)
-        member = group.members.get(key.member_id) or ConsumerMember(key.member_id)
-        group.put_member(member.with_assignment(value))
-
-    def _regex(self, key: Any, value: Any) -> None:
-        if value is None:
-            group = self._existing(key.group_id)
-            if group is not None:
-                group.regexes.pop(key.regular_expression, None)
-            return
-        resolved = ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
-        self._consumer(key.group_id).regexes[key.regular_expression] = resolved
 
     def durable_view(self) -> object:
         """What two shards that replayed the same log agree on (offsets-only groups show in the offsets)."""
@@ -223,47 +150,3 @@ def _modern_commit(key: Any, value: Any) -> CoordinatorRecord:
             offset=value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp
         )
     return CoordinatorRecord(OffsetCommitKey(group=key.group, topic=key.topic, partition=key.partition), modern)
-
-
-class Emitter:
-    """Collects the records of one handler for one group, each replayed at once.
-
-    If they cannot be written, the group becomes again what it was when the emitter was made.
-    """
-
-    def __init__(self, state: GroupState, group_id: str) -> None:
-        self._state = state
-        self._group_id = group_id
-        self._before = state.groups.get(group_id)
-        self._restore: Callable[[], None] | None = None
-        self.records: list[CoordinatorRecord] = []
-
-    def emit(self, record: CoordinatorRecord) -> None:
-        if self._restore is None:
-            self._restore = self._state.remember(self._group_id, self._before)
-        self._state.replay(record)
-        self.records.append(record)
-
-    def emit_all(self, records: Iterable[CoordinatorRecord]) -> None:
-        for record in list(records):
-            self.emit(record)
-
-    def result(self, response: Any = NO_RESPONSE) -> Result:
-        return Result(self.records, response, replay=False, undo=self._undo)
-
-    def _undo(self, error: BaseException) -> None:
-        if self._restore is not None:
-            self._restore()
-
-    def guard(self, step: Callable[[], Result]) -> Result:
-        """Run a handler. If it refuses after it has emitted records, they are true all the same and must be written; if
-        it breaks, they are not, and the group becomes again what it was."""
-        try:
-            return step()
-        except KafkaError as error:
-            if not self.records:
-                raise
-            return self.result(error)
-        except Exception as error:
-            self._undo(error)
-            raise

@@ -11,11 +11,19 @@ import struct
 from collections.abc import Iterable
 
 from tidelog.common.errors import ProtocolError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.messages import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 _INT16 = struct.Struct(">h")
 _HIGHEST = 3
+
+
+class Protocol(NamedTuple):
+    """An assignor that a classic member supports, with its metadata for it (a subscription, for consumers)."""
+
+    name: str
+    metadata: bytes
 
 
 def decode_subscription(data: bytes) -> ConsumerProtocolSubscription:

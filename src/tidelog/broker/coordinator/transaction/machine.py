@@ -16,12 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from tidelog.broker.coordinator.config import TransactionConfig
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Result
-from tidelog.broker.coordinator.transaction.metadata import (
-    EPOCH_BUMP_VERSION,
-    MAX_EPOCH,
-    Transaction,
-    tombstone,
-)
+from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, MAX_EPOCH, Transaction
 from tidelog.broker.coordinator.transaction.states import TransactionState
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -326,7 +321,7 @@ class TransactionMachine:
         limit = self._clock.time_ms() - self._config.id_expiration_ms
         return Result(
             [
-                tombstone(transaction.transactional_id)
+                transaction.tombstone()
                 for transaction in found
                 if transaction.is_finished and transaction.updated_ms <= limit
             ],

@@ -152,6 +152,11 @@ class Transaction:
         )
         return CoordinatorRecord(TransactionLogKey(transactional_id=self.transactional_id), value)
 
+    def tombstone(self) -> CoordinatorRecord:
+        """The id is forgotten: the table allows it where no transaction is open or ending."""
+        TRANSACTION.check(self.state, TransactionState.DEAD)
+        return CoordinatorRecord(TransactionLogKey(transactional_id=self.transactional_id))
+
     @classmethod
     def from_record(cls, key: TransactionLogKey, value: TransactionLogValue) -> Transaction:
         state = STATE_BY_ID.get(value.transaction_status)
@@ -174,7 +179,3 @@ class Transaction:
             value.next_producer_id,
             value.client_transaction_version,
         )
-
-
-def tombstone(transactional_id: str) -> CoordinatorRecord:
-    return CoordinatorRecord(TransactionLogKey(transactional_id=transactional_id))

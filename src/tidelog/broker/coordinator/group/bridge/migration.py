@@ -9,17 +9,17 @@ An empty group simply changes its kind; offsets belong to the group's id and sta
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.classic.group import NO_GENERATION, ClassicGroup
 from tidelog.broker.coordinator.group.classic.group import tombstone as classic_tombstone
 from tidelog.broker.coordinator.group.classic.member import ClassicMember
 from tidelog.broker.coordinator.group.classic.rebalance import ClassicRebalance
-from tidelog.broker.coordinator.group.classic.states import ClassicState
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer.member import Assignment, ClassicMetadata, ConsumerMember
-from tidelog.broker.coordinator.group.state import Emitter, GroupState
+from tidelog.broker.coordinator.group.emitter import Emitter
+from tidelog.broker.coordinator.group.state import GroupState
 from tidelog.broker.coordinator.group.subscription import (
     CONSUMER_PROTOCOL_TYPE,
     decode_assignment,
@@ -27,7 +27,7 @@ from tidelog.broker.coordinator.group.subscription import (
     encode_assignment,
 )
 from tidelog.broker.coordinator.metadata import MetadataView
-from tidelog.broker.coordinator.result import Result
+from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.protocol.messages import ConsumerProtocolAssignment, JoinGroupResponse, SyncGroupResponse
 
@@ -55,8 +55,7 @@ class Migration:
                 return self._upgrade(group, emitter)
             self._rebalance.drop(group)
             emitter.emit(classic_tombstone(group_id))
-        fresh = self._state.groups[group_id] = ConsumerGroup(group_id)
-        return fresh
+        return self._state.consumer.unborn(group_id)
 
     def _upgrade(self, classic: ClassicGroup, emitter: Emitter) -> ConsumerGroup:
         self._check_upgrade(classic)
@@ -74,7 +73,7 @@ class Migration:
             classic.answer_join(waiting, refused)
             classic.answer_sync(waiting, SyncGroupResponse(error_code=error_code))
         emitter.emit(classic_tombstone(classic.group_id))
-        group = self._state.groups[classic.group_id] = ConsumerGroup(classic.group_id)
+        group = self._state.consumer.unborn(classic.group_id)
         for member in members:
             emitter.emit(member.subscription_record(group.group_id))
         emitter.emit(group.epoch_record(classic.generation, group.current_hash(self._view)))
@@ -83,6 +82,7 @@ class Migration:
         emitter.emit(group.target_epoch_record(classic.generation))
         for member in members:
             emitter.emit(member.assignment_record(group.group_id))
+        emitter.settle()
         logger.info("group %s: upgraded to a consumer group at epoch %d", group.group_id, group.epoch)
         return group
 
@@ -156,7 +156,7 @@ class Migration:
 
     def to_classic(
         self, group: ConsumerGroup, leaving: Collection[ConsumerMember], emitter: Emitter, reason: str
-    ) -> Result | None:
+    ) -> None:
         """Turn the group into a classic one, which rebalances at once."""
         gone = {member.member_id for member in leaving}
         staying = [member for member in group.members.values() if member.member_id not in gone]
@@ -164,12 +164,28 @@ class Migration:
             member.member_id: self.classic_assignment(group.target_of(member.member_id), member.classic_version)
             for member in staying
         }
+        record = self._classic_record(group, staying, assignments)
         emitter.emit_all(group.tombstones())
-        now = self._rebalance.clock.time_ms()
-        classic = ClassicGroup(group.group_id, now, group.epoch)
+        emitter.settle()
+        emitter.emit(record)
+        classic = self._state.classic(group.group_id)
         for member in staying:
             assert member.classic is not None
-            classic.add(
+            # Soft, as all membership: the record has room for the chosen protocol's metadata only.
+            classic.update(classic.members[member.member_id], member.classic.protocols)
+        for classic_member in classic.members.values():
+            self._rebalance.keep_alive(classic, classic_member)
+        logger.info("group %s: downgraded to a classic group at generation %d", group.group_id, classic.generation)
+        emitter.add(self._rebalance.prepare(classic, reason))
+
+    def _classic_record(
+        self, group: ConsumerGroup, staying: Iterable[ConsumerMember], assignments: Mapping[str, bytes]
+    ) -> CoordinatorRecord:
+        """The group as a classic one whose last rebalance has just ended: generation = epoch, everybody assigned."""
+        draft = ClassicGroup(group.group_id, self._rebalance.clock.time_ms(), group.epoch)
+        for member in staying:
+            assert member.classic is not None
+            draft.add(
                 ClassicMember(
                     member.member_id,
                     member.instance_id,
@@ -179,13 +195,7 @@ class Migration:
                     member.classic.session_timeout_ms,
                     CONSUMER_PROTOCOL_TYPE,
                     member.classic.protocols,
-                    assignments[member.member_id],
                 )
             )
-        classic.adopt(ClassicState.STABLE)
-        emitter.records.append(classic.record(assignments))
-        self._state.groups[group.group_id] = classic
-        for classic_member in classic.members.values():
-            self._rebalance.keep_alive(classic, classic_member)
-        logger.info("group %s: downgraded to a classic group at generation %d", group.group_id, classic.generation)
-        return self._rebalance.prepare(classic, reason)
+        draft.protocol_name = draft.select_protocol()
+        return draft.record(assignments)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from tidelog.broker.coordinator.group.classic.member import ClassicMember, Protocol
+from tidelog.broker.coordinator.group.classic.member import ClassicMember
 from tidelog.broker.coordinator.group.classic.states import CLASSIC_GROUP, ClassicState
-from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
+from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, Protocol, subscribed_topics
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Reply
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -66,12 +66,6 @@ class ClassicGroup:
     def transition(self, target: ClassicState, now_ms: int) -> None:
         CLASSIC_GROUP.check(self.state, target)
         self.previous_state, self.state, self.state_since_ms = self.state, target, now_ms
-
-    def adopt(self, state: ClassicState) -> None:
-        """Start in a state other than Empty: the members come with their assignments from a consumer group."""
-        self.state = state
-        self.protocol_name = self.select_protocol()
-        self._subscribed = self._subscription()
 
     def is_in(self, *states: ClassicState) -> bool:
         return self.state in states

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tidelog.broker.coordinator.group.subscription import Protocol
 from tidelog.broker.coordinator.result import Reply
-from tidelog.common.named_tuple import NamedTuple
-
-
-class Protocol(NamedTuple):
-    """An assignor that the member supports, with the member's metadata for it (a subscription, for consumers)."""
-
-    name: str
-    metadata: bytes
 
 
 @dataclass(slots=True, eq=False)

@@ -63,6 +63,7 @@ class ConsumerGroup:
         self.static: dict[str, str] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
         self.owners: dict[Owner, str] = {}
+        self._behind = 0  # members that have not reached the target
         #: Soft: the metadata version at which the hash was computed last; any other value calls for a new look.
         self.checked_version = -1
         #: Soft: the metadata version, and the time, at which all regular expressions were resolved last.
@@ -76,6 +77,7 @@ class ConsumerGroup:
         other.target_epoch, other.target_computed_ms = self.target_epoch, self.target_computed_ms
         other.target, other.members, other.static = dict(self.target), dict(self.members), dict(self.static)
         other.regexes = dict(self.regexes)
+        other._behind = self._behind
         other.checked_version = self.checked_version
         other.resolved_version, other.resolved_ms = self.resolved_version, self.resolved_ms
         return other
@@ -88,11 +90,13 @@ class ConsumerGroup:
 
     @property
     def state(self) -> ConsumerState:
+        """Follows from members and epochs. Who is behind is counted as members change, not here: a group may have
+        thousands of members, and each of their steps asks."""
         if not self.members:
             return ConsumerState.EMPTY
         if self.epoch > self.target_epoch:
             return ConsumerState.ASSIGNING
-        if any(not member.is_reconciled_to(self.target_epoch) for member in self.members.values()):
+        if self._behind:
             return ConsumerState.RECONCILING
         return ConsumerState.STABLE
 
@@ -150,10 +154,12 @@ class ConsumerGroup:
     def put_member(self, member: ConsumerMember) -> None:
         old = self.members.get(member.member_id)
         if old is not None:
+            self._behind -= not old.is_reconciled_to(self.target_epoch)
             self._release(old)
             if old.instance_id is not None and self.static.get(old.instance_id) == old.member_id:
                 del self.static[old.instance_id]
         self.members[member.member_id] = member
+        self._behind += not member.is_reconciled_to(self.target_epoch)
         if member.instance_id is not None:
             self.static[member.instance_id] = member.member_id
         for owner in _owned(member):
@@ -162,9 +168,15 @@ class ConsumerGroup:
     def drop_member(self, member_id: str) -> None:
         member = self.members.pop(member_id, None)
         if member is not None:
+            self._behind -= not member.is_reconciled_to(self.target_epoch)
             self._release(member)
             if member.instance_id is not None and self.static.get(member.instance_id) == member_id:
                 del self.static[member.instance_id]
+
+    def aim_at(self, target_epoch: int, computed_ms: int) -> None:
+        """The target assignment is that of this epoch now: whoever is at another one has a way to go."""
+        self.target_epoch, self.target_computed_ms = target_epoch, computed_ms
+        self._behind = sum(not member.is_reconciled_to(target_epoch) for member in self.members.values())
 
     def _release(self, member: ConsumerMember) -> None:
         for owner in _owned(member):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group.bridge.migration import Migration
+from tidelog.broker.coordinator.group.consumer.kinds import Kinds
 from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
 from tidelog.broker.coordinator.group.state import GroupState
@@ -17,14 +17,14 @@ class ConsumerHandler:
         state: GroupState,
         update: ConsumerUpdate,
         sessions: ConsumerSessions,
-        migration: Migration,
+        kinds: Kinds,
         config: GroupConfig,
         rng: Rng,
     ) -> None:
         self._state = state
         self._update = update
         self._sessions = sessions
-        self._migration = migration
+        self._kinds = kinds
         self._config = config
         self._rng = rng
 

@@ -23,7 +23,7 @@ from tidelog.broker.coordinator.group.consumer.member import (
     assignment_of,
 )
 from tidelog.broker.coordinator.group.consumer.regex import compile_regex
-from tidelog.broker.coordinator.group.state import Emitter
+from tidelog.broker.coordinator.group.emitter import Emitter
 from tidelog.broker.coordinator.result import Caller, Result
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -42,7 +42,7 @@ class ConsumerHeartbeat(ConsumerHandler):
     def _stay(self, request: ConsumerGroupHeartbeatRequest, caller: Caller, emitter: Emitter) -> Result:
         """Join, or go on."""
         joining = request.member_epoch == 0
-        group = self._migration.consumer_group(request.group_id, emitter, create=joining)
+        group = self._kinds.consumer_group(request.group_id, emitter, create=joining)
         self._check_size(group, request)
         owned = None if request.topic_partitions is None else assignment_of(request.topic_partitions)
         member_id = request.member_id or self.new_member_id()
@@ -159,13 +159,15 @@ class ConsumerHeartbeat(ConsumerHandler):
             # It will be back: its partitions wait for it as long as its session lasts.
             gone = replace(member, epoch=STATIC_LEAVE_EPOCH, revoking={})
             emitter.emit(gone.assignment_record(group.group_id))
+            emitter.settle()
             return emitter.result(response)
         logger.info("group %s: member %s leaves", group.group_id, member.member_id)
-        follow_up = self._sessions.fence(group, [member], emitter)
-        result = emitter.result(response)
-        if follow_up is not None:
-            result.records = [*result.records, *follow_up.records]
-        return result
+
+        def fence() -> Result:
+            self._sessions.fence(group, [member], emitter)
+            return emitter.result(response)
+
+        return emitter.guard(fence)
 
 
 def _check_epoch(member: ConsumerMember, received: int, owned: Assignment | None) -> None:

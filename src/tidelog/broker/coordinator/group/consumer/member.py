@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidelog.broker.coordinator.group.classic.member import Protocol
 from tidelog.broker.coordinator.group.consumer.states import MemberState
-from tidelog.broker.coordinator.group.subscription import subscription_version
+from tidelog.broker.coordinator.group.subscription import Protocol, subscription_version
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.protocol.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,

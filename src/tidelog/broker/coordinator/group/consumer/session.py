@@ -11,12 +11,13 @@ import logging
 from collections.abc import Iterable
 
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group.bridge.migration import Migration
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
+from tidelog.broker.coordinator.group.consumer.kinds import Kinds
 from tidelog.broker.coordinator.group.consumer.member import ConsumerMember
 from tidelog.broker.coordinator.group.consumer.states import MemberState
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
-from tidelog.broker.coordinator.group.state import Emitter, GroupState
+from tidelog.broker.coordinator.group.emitter import Emitter
+from tidelog.broker.coordinator.group.state import GroupState
 from tidelog.broker.coordinator.result import Result
 from tidelog.broker.coordinator.timers import Timers
 
@@ -27,12 +28,12 @@ _KINDS = ("session", "rebalance", "join", "sync")
 
 class ConsumerSessions:
     def __init__(
-        self, state: GroupState, timers: Timers, update: ConsumerUpdate, migration: Migration, config: GroupConfig
+        self, state: GroupState, timers: Timers, update: ConsumerUpdate, kinds: Kinds, config: GroupConfig
     ) -> None:
         self._state = state
         self._timers = timers
         self._update = update
-        self._migration = migration
+        self._kinds = kinds
         self._config = config
 
     def keep_alive(self, group: ConsumerGroup, member: ConsumerMember) -> None:
@@ -71,17 +72,17 @@ class ConsumerSessions:
         for kind in _KINDS:
             self._timers.cancel((kind, group_id, member_id))
 
-    def fence(self, group: ConsumerGroup, members: Iterable[ConsumerMember], emitter: Emitter) -> Result | None:
+    def fence(self, group: ConsumerGroup, members: Iterable[ConsumerMember], emitter: Emitter) -> None:
         """Take members out. If only classic ones are left, the group becomes a classic one again."""
         gone = list(members)
         for member in gone:
             self.cancel(group.group_id, member.member_id)
-        if self._migration.can_downgrade(group, gone):
+        if self._kinds.can_downgrade(group, gone):
             for member_id in group.members:
                 self.cancel(group.group_id, member_id)
-            return self._migration.to_classic(group, gone, emitter, "members of the new protocol left")
-        self._update.remove(group, gone, emitter)
-        return None
+            self._kinds.to_classic(group, gone, emitter, "members of the new protocol left")
+        else:
+            self._update.remove(group, gone, emitter)
 
     def _set(self, kind: str, group: ConsumerGroup, member: ConsumerMember, timeout_ms: int, reason: str) -> None:
         group_id, member_id = group.group_id, member.member_id
@@ -106,8 +107,9 @@ class ConsumerSessions:
             return None
         logger.info("group %s: member %s is fenced: %s", group_id, member_id, reason)
         emitter = Emitter(self._state, group_id)
-        follow_up = self.fence(group, [group.members[member_id]], emitter)
-        result = emitter.result()
-        if follow_up is not None:
-            result.records = [*result.records, *follow_up.records]
-        return result
+
+        def fence() -> Result:
+            self.fence(group, [group.members[member_id]], emitter)
+            return emitter.result()
+
+        return emitter.guard(fence)

@@ -12,7 +12,7 @@ from tidelog.broker.coordinator.group.consumer.member import Assignment, Consume
 from tidelog.broker.coordinator.group.consumer.reconcile import reconcile
 from tidelog.broker.coordinator.group.consumer.regex import matching_topics
 from tidelog.broker.coordinator.group.consumer.target import subscribed_ids, target_records
-from tidelog.broker.coordinator.group.state import Emitter
+from tidelog.broker.coordinator.group.emitter import Emitter
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.common.clock import Clock
 
@@ -77,6 +77,7 @@ class ConsumerUpdate:
         if bump or current != group.metadata_hash:
             emitter.emit(group.epoch_record(group.epoch + 1, current))
             logger.info("group %s: epoch %d", group.group_id, group.epoch)
+        emitter.settle()
 
     def target(self, group: ConsumerGroup, emitter: Emitter) -> None:
         """Compute the target assignment if it is behind the group's epoch and the last one is long enough ago.
@@ -86,6 +87,7 @@ class ConsumerUpdate:
         if group.epoch > group.target_epoch and self._may_assign(group):
             assignor = group.preferred_assignor(self._config.consumer_assignors[0])
             emitter.emit_all(target_records(group, self._view, assignor, self._clock))
+            emitter.settle()
 
     def _may_assign(self, group: ConsumerGroup) -> bool:
         interval = self._config.assignment_interval_of(group.group_id)
@@ -116,6 +118,7 @@ class ConsumerUpdate:
         )
         if after != member:
             emitter.emit(after.assignment_record(group.group_id))
+            emitter.settle()
         return after
 
     def replace_member(
@@ -128,6 +131,7 @@ class ConsumerUpdate:
         emitter.emit(new.subscription_record(group.group_id))
         emitter.emit(group.target_record(member_id, target))
         emitter.emit(new.assignment_record(group.group_id))
+        emitter.settle()
         return group.members[member_id]
 
     def remove(self, group: ConsumerGroup, members: Iterable[ConsumerMember], emitter: Emitter) -> None:

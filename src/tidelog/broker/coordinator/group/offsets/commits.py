@@ -10,7 +10,7 @@ from tidelog.broker.coordinator.group.classic.group import ClassicGroup
 from tidelog.broker.coordinator.group.classic.states import ClassicState
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.offsets._committed import Committed
-from tidelog.broker.coordinator.group.offsets.committed import OffsetStore, tombstone
+from tidelog.broker.coordinator.group.offsets.store import OffsetStore, tombstone
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Result
 from tidelog.common.clock import Clock

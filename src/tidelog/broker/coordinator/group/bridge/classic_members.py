@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidelog.broker.coordinator.config import GroupConfig
+from tidelog.broker.coordinator.group.bridge.migration import Migration
 from tidelog.broker.coordinator.group.classic.group import NO_GENERATION, member_protocols
 from tidelog.broker.coordinator.group.classic.join import MEMBER_ID_REQUIRED_VERSION
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer.handler import ConsumerHandler
 from tidelog.broker.coordinator.group.consumer.member import ClassicMetadata, ConsumerMember
+from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
 from tidelog.broker.coordinator.group.consumer.states import MemberState
-from tidelog.broker.coordinator.group.state import Emitter
+from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
+from tidelog.broker.coordinator.group.emitter import Emitter
+from tidelog.broker.coordinator.group.state import GroupState
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, decode_subscription
 from tidelog.broker.coordinator.result import Caller, Result
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.common.rng import Rng
 from tidelog.protocol.messages import (
     ConsumerProtocolSubscription,
     HeartbeatRequest,
@@ -31,7 +37,19 @@ from tidelog.protocol.messages import (
 )
 
 
-class ClassicBridge(ConsumerHandler):
+class ClassicMembers(ConsumerHandler):
+    def __init__(
+        self,
+        state: GroupState,
+        update: ConsumerUpdate,
+        sessions: ConsumerSessions,
+        migration: Migration,
+        config: GroupConfig,
+        rng: Rng,
+    ) -> None:
+        super().__init__(state, update, sessions, migration, config, rng)
+        self._migration = migration
+
     # -- join ------------------------------------------------------------------------------------------------------
 
     def join(self, group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Result:
@@ -76,22 +94,21 @@ class ClassicBridge(ConsumerHandler):
         self._update.target(group, emitter)
         owned = self._migration.owned(subscription.owned_partitions)
         member = self._update.reconcile(group, member_id, owned, changed, emitter)
-        response = JoinGroupResponse(
-            member_id=member_id,
-            generation_id=member.epoch,
-            protocol_type=CONSUMER_PROTOCOL_TYPE,
-            protocol_name=request.protocols[0].name,
-        )
-        result = emitter.result(response)
         if self._migration.can_downgrade(group):
             for other in group.members:
                 self._sessions.cancel(group.group_id, other)
-            more = self._migration.to_classic(group, (), emitter, "only classic members are left")
-            result.records = [*emitter.records, *(more.records if more else ())]
-            return result
-        self._sessions.keep_alive(group, member)
-        self._sessions.expect_sync(group, member)
-        return result
+            self._migration.to_classic(group, (), emitter, "only classic members are left")
+        else:
+            self._sessions.keep_alive(group, member)
+            self._sessions.expect_sync(group, member)
+        return emitter.result(
+            JoinGroupResponse(
+                member_id=member_id,
+                generation_id=member.epoch,
+                protocol_type=CONSUMER_PROTOCOL_TYPE,
+                protocol_name=request.protocols[0].name,
+            )
+        )
 
     def _check_join(
         self, group: ConsumerGroup, request: JoinGroupRequest, member_id: str
@@ -180,11 +197,13 @@ class ClassicBridge(ConsumerHandler):
                 )
             )
         emitter = Emitter(self._state, group.group_id)
-        more = self._sessions.fence(group, gone.values(), emitter) if gone else None
-        result = emitter.result(LeaveGroupResponse(members=answers))
-        if more is not None:
-            result.records = [*result.records, *more.records]
-        return result
+
+        def fence() -> Result:
+            if gone:
+                self._sessions.fence(group, gone.values(), emitter)
+            return emitter.result(LeaveGroupResponse(members=answers))
+
+        return emitter.guard(fence)
 
     # -- members ---------------------------------------------------------------------------------------------------
 
