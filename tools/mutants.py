@@ -550,7 +550,7 @@ MUTANTS = [
     ),
     Mutant(
         "group-configs-by-escaped-names",
-        "broker/server.py",
+        "broker/dynamic_configs.py",
         "(paths.unsanitize(part), values)",
         "(part, values)",
         "unit/broker/coordinator/group/test_overrides.py",

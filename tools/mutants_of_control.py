@@ -77,7 +77,7 @@ CONTROL = [
     ),
     Mutant(
         "a-groups-stored-config-is-believed",
-        "broker/server.py",
+        "broker/dynamic_configs.py",
         'usable_overrides(values, f"group {group_id}", GROUP_KEYS)',
         "values",
         "unit/broker/test_unreadable_configs.py",
@@ -91,9 +91,9 @@ CONTROL = [
     ),
     Mutant(
         "a-topic-of-unknown-configs-loses-records",
-        "broker/server.py",
-        "if overrides is None])",
-        "if False])",
+        "broker/dynamic_configs.py",
+        "if overrides is None]",
+        "if False]",
         "unit/broker/test_unreadable_configs.py",
     ),
     Mutant(

@@ -70,7 +70,7 @@ DISKS = [
     ),
     Mutant(
         "no-directory-and-no-end",
-        "broker/server.py",
+        "broker/node.py",
         "        if not self.log_manager.live_dirs:\n",
         "        if not self.log_manager.dirs:\n",
         "unit/broker/test_server.py",

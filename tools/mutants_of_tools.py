@@ -50,8 +50,8 @@ TOOLS = [
     Mutant(
         "refused-adoption-sticks",
         "broker/adoption/adopt.py",
-        "            configs.check(name)\n",
-        "            configs.overrides(name)\n",
+        "                configs.check(name)\n",
+        "                configs.overrides(name)\n",
         "unit/broker/adoption",
     ),
     Mutant(
@@ -84,7 +84,7 @@ TOOLS = [
     ),
     Mutant(
         "only-serve-names-unknown-keys",
-        "broker/server.py",
+        "broker/node.py",
         "        self.config.warn_of_what_has_no_effect()\n",
         "",
         "unit/testing/test_broker.py",

@@ -20,6 +20,7 @@ from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
 from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.metrics import Metrics
+from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.server import SocketServer
 from tidelog.broker.purgatory.purgatories import Purgatories
 from tidelog.broker.replication.isr_changes import AlterIsr
@@ -105,7 +106,9 @@ class MiniBroker:
             transactions=_no_coordinator,
         )
         rooms = RoomsOfRecords(self.services)
-        self.network = SocketServer(self, workers, rooms)  # type: ignore[arg-type]  # as above
+        dispatcher = Dispatcher(rooms, self.metrics, self.clock, self.replicas, self.purgatories)
+        self.network = SocketServer(self.config, self.clock, workers, dispatcher)
+        self.replicas.on_change(self.network.sink.forget_lanes)
         ((_, self.host, self.port),) = await self.network.start()
         self.metadata.set_brokers([BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})], NODE)
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.metrics import Metrics
+from tidelog.broker.replication.replica_manager import ReplicaManager
+from tidelog.common.clock import Clock
 from tidelog.common.config import Key
 from tidelog.common.errors import KafkaError
 from tidelog.log.cleaner.errors import CleaningAborted
+from tidelog.log.manager.manager import LogManager
 from tidelog.log.manager.tasks import CheckpointTask
 
 if TYPE_CHECKING:
-    from tidelog.broker.server import Broker
     from tidelog.log.cleaner.rewriter import Rewriter
     from tidelog.log.partition.partition_log import PartitionLog
 
@@ -32,15 +36,31 @@ SHORTEST_SLEEP, LONGEST_SLEEP = 0.01, 600.0
 FLUSH_SECONDS = 3.0
 
 
+#: Runs a coroutine as a task of that name; its failure is the broker's (`Supervisor.spawn`).
+Spawn = Callable[[str, Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+
 class Background:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        config: BrokerConfig,
+        log_manager: LogManager,
+        replicas: ReplicaManager,
+        clock: Clock,
+        metrics: Metrics,
+        spawn: Spawn,
+    ) -> None:
+        self._config = config
+        self._log_manager = log_manager
+        self._replicas = replicas
+        self._clock = clock
+        self._seconds = metrics.background_seconds
+        self._spawn = spawn
         self._tasks: list[asyncio.Task[None]] = []
         #: Numbers of the cleaners that run.
         self.cleaners: set[int] = set()
 
     def start(self) -> None:
-        config = self._broker.config
         plan: list[tuple[str, Key[int], Callable[[], Awaitable[None]]]] = [
             ("retention", keys.LOG_RETENTION_CHECK_INTERVAL_MS, self._retention),
             ("checkpoint", keys.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, self._checkpoint),
@@ -49,10 +69,10 @@ class Background:
             ("producer-expiry", keys.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, self._expire_producers),
         ]
         for name, interval, work in plan:
-            self._tasks.append(self._broker.spawn(name, self._every(name, interval, work)))
-        if config[keys.LOG_CLEANER_ENABLE]:
+            self._tasks.append(self._spawn(name, self._every(name, interval, work)))
+        if self._config[keys.LOG_CLEANER_ENABLE]:
             self._begin_cleaners()
-            config.on_change(self._on_config)
+            self._config.on_change(self._on_config)
 
     def _on_config(self, names: frozenset[str]) -> None:
         if keys.LOG_CLEANER_THREADS.name in names:
@@ -60,14 +80,14 @@ class Background:
 
     def _begin_cleaners(self) -> None:
         """As many loops as `log.cleaner.threads` says; one beyond that ends when it has done what it is at."""
-        for number in range(self._broker.config[keys.LOG_CLEANER_THREADS]):
+        for number in range(self._config[keys.LOG_CLEANER_THREADS]):
             if number not in self.cleaners:
                 self.cleaners.add(number)
-                self._tasks.append(self._broker.spawn(f"cleaner-{number}", self._cleaner(number)))
+                self._tasks.append(self._spawn(f"cleaner-{number}", self._cleaner(number)))
 
     async def _cleaner(self, number: int) -> None:
         def wanted() -> bool:
-            return number < self._broker.config[keys.LOG_CLEANER_THREADS]
+            return number < self._config[keys.LOG_CLEANER_THREADS]
 
         try:
             await self._every(f"cleaner-{number}", keys.LOG_CLEANER_BACKOFF_MS, self._clean, wanted)
@@ -75,7 +95,7 @@ class Background:
             self.cleaners.discard(number)
 
     async def stop(self) -> None:
-        for job in self._broker.log_manager.cleaner.jobs.values():
+        for job in self._log_manager.cleaner.jobs.values():
             job.abort()
         for task in self._tasks:
             task.cancel()
@@ -89,23 +109,22 @@ class Background:
         wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         """The interval is read anew each time: it may be changed while the broker runs."""
-        broker = self._broker
         often = interval is keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS
-        longest = min(LONGEST_SLEEP, broker.config[keys.LOG_INITIAL_TASK_DELAY_MS] / 1000)
+        longest = min(LONGEST_SLEEP, self._config[keys.LOG_INITIAL_TASK_DELAY_MS] / 1000)
         while wanted():
-            wait = min(broker.config[interval] / 1000, FLUSH_SECONDS if often else longest)
+            wait = min(self._config[interval] / 1000, FLUSH_SECONDS if often else longest)
             await asyncio.sleep(max(wait, SHORTEST_SLEEP))
-            started = broker.clock.monotonic()
+            started = self._clock.monotonic()
             await work()
-            seconds = broker.clock.monotonic() - started
+            seconds = self._clock.monotonic() - started
             longest = LONGEST_SLEEP
-            broker.metrics.background_seconds[name] = broker.metrics.background_seconds.get(name, 0.0) + seconds
+            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
     # -- the work ----------------------------------------------------------------------------------------------------
 
     async def _retention(self) -> None:
         deleted = 0
-        for count, segments in enumerate(self._broker.log_manager.retention()):
+        for count, segments in enumerate(self._log_manager.retention()):
             deleted += segments
             if segments or count % CHUNK == CHUNK - 1:  # a deletion may have waited for the disk
                 await asyncio.sleep(0)
@@ -113,21 +132,21 @@ class Background:
             logger.info("Retention removed %d segments", deleted)
 
     async def _checkpoint(self) -> None:
-        await self._write_checkpoints(self._broker.log_manager.checkpoint_tasks())
+        await self._write_checkpoints(self._log_manager.checkpoint_tasks())
 
     async def _high_watermarks(self) -> None:
-        await self._write_checkpoints(self._broker.log_manager.checkpoint_tasks(high_watermarks_only=True))
+        await self._write_checkpoints(self._log_manager.checkpoint_tasks(high_watermarks_only=True))
 
     async def _write_checkpoints(self, tasks: list[CheckpointTask]) -> None:
         """Written and synced on a thread; what to write was taken down here."""
         loop = asyncio.get_running_loop()
         for task in tasks:
             await loop.run_in_executor(None, task.run)
-            self._broker.log_manager.checkpointed(task)
+            self._log_manager.checkpointed(task)
 
     async def _flush(self) -> None:
         """Sync what is due by `flush.ms` and `flush.messages`, and whatever was rolled: recovery need not read it."""
-        manager, flusher = self._broker.log_manager, self._broker.replicas.flusher
+        manager, flusher = self._log_manager, self._replicas.flusher
         wanted: dict[PartitionLog, int | None] = dict.fromkeys(manager.flush_due())
         for log in manager.all_logs():
             if log not in wanted and log.recovery_point < log.active_segment.base_offset:
@@ -137,15 +156,15 @@ class Background:
                 await flusher.flush(log, up_to)
 
     async def _expire_producers(self) -> None:
-        now = self._broker.clock.time_ms()
-        for count, partition in enumerate(list(self._broker.replicas.partitions())):
+        now = self._clock.time_ms()
+        for count, partition in enumerate(list(self._replicas.partitions())):
             partition.log.expire_producers(now)
             if count % CHUNK == CHUNK - 1:
                 await asyncio.sleep(0)
 
     async def _clean(self) -> None:
         """Clean log after log until none is worth a pass; the maps of keys are held only while there is work."""
-        cleaner = self._broker.log_manager.cleaner
+        cleaner = self._log_manager.cleaner
         loop = asyncio.get_running_loop()
         rewriter: Rewriter | None = None
         while (job := cleaner.pick()) is not None:

@@ -1,9 +1,12 @@
 """Counters that the broker keeps, as plain numbers: incrementing one costs an addition, and nothing else happens until
-somebody asks (`/metrics`, `http.py`). They hang on the broker, never on a module."""
+somebody asks (`/metrics`, `exposition.py`). They hang on the broker, never on a module."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+
+from tidelog.common.named_tuple import NamedTuple
 
 
 class Metrics:
@@ -14,3 +17,11 @@ class Metrics:
         self.failures: Counter[int] = Counter()
         #: Seconds of background work, by task.
         self.background_seconds: dict[str, float] = {}
+
+
+class Traffic(NamedTuple):
+    """What the network counts by itself, because counting anywhere else would cost the hot path a call."""
+
+    #: Requests that compiled code took, by API key.
+    taken: Mapping[int, int]
+    connections: int

@@ -8,7 +8,7 @@ import threading
 
 from support.disks import create
 from support.loop import async_test, until
-from tidelog.broker import http
+from tidelog.broker import exposition, http
 from tidelog.broker.server import Broker
 
 
@@ -21,7 +21,7 @@ def values(tmp_path):
 
 
 async def ask(broker, request):
-    reader, writer = await asyncio.open_connection("127.0.0.1", broker._http.port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", broker.http.port)
     writer.write(request + b" HTTP/1.1\r\nHost: x\r\n\r\n")
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")
     writer.close()
@@ -44,25 +44,25 @@ async def test_head_tells_the_length_and_sends_no_body(tmp_path):
 async def test_more_connections_than_can_be_served_are_told_so(tmp_path, monkeypatch):
     monkeypatch.setattr(http, "MOST_CONNECTIONS", 3)
     async with Broker(values(tmp_path)) as broker:
-        idle = [await asyncio.open_connection("127.0.0.1", broker._http.port) for _ in range(3)]
-        await until(lambda: broker._http._open == 3)
-        reader, writer = await asyncio.open_connection("127.0.0.1", broker._http.port)
+        idle = [await asyncio.open_connection("127.0.0.1", broker.http.port) for _ in range(3)]
+        await until(lambda: broker.http._open == 3)
+        reader, writer = await asyncio.open_connection("127.0.0.1", broker.http.port)
         assert b"503" in await reader.read()
         writer.close()
         for _, writer in idle:
             writer.close()
-        await until(lambda: broker._http._open == 0)
+        await until(lambda: broker.http._open == 0)
         head, _ = await ask(broker, b"GET /health")
         assert b"200" in head
 
 
 @async_test
 async def test_a_scrape_reads_the_logs_in_slices_and_makes_its_text_on_a_thread(tmp_path, monkeypatch):
-    monkeypatch.setattr(http, "SLICE", 2)
+    monkeypatch.setattr(exposition, "SLICE", 2)
     threads = []
-    text = http.Numbers.text
+    text = exposition.Numbers.text
     monkeypatch.setattr(
-        http.Numbers, "text", lambda self: threads.append(threading.current_thread()) or text(self), raising=True
+        exposition.Numbers, "text", lambda self: threads.append(threading.current_thread()) or text(self), raising=True
     )
     async with Broker(values(tmp_path)) as broker:
         await create(broker, "t", 5)
@@ -87,14 +87,14 @@ async def test_who_asks_and_does_not_read_is_cut_off_with_what_it_was_to_get(tmp
         transports.append(writer.transport)
         await serve(self, reader, writer)
 
-    monkeypatch.setattr(http.HttpServer, "_metrics", much)
+    monkeypatch.setattr(exposition.Exposition, "text", much)
     monkeypatch.setattr(http.HttpServer, "_serve", noted)
     async with Broker(values(tmp_path)) as broker:
         with socket.socket() as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            deaf.connect(("127.0.0.1", broker._http.port))
+            deaf.connect(("127.0.0.1", broker.http.port))
             deaf.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
-            await until(lambda: transports and broker._http._open == 0)
+            await until(lambda: transports and broker.http._open == 0)
             await until(lambda: transports[0].get_write_buffer_size() == 0)
             assert await asyncio.to_thread(read_all, deaf) < 64 << 20
 

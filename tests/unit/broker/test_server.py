@@ -40,7 +40,7 @@ async def test_a_background_task_that_dies_ends_the_broker(tmp_path, caplog):
         async def die() -> None:
             raise RuntimeError("out of luck")
 
-        broker.spawn("doomed", die())
+        broker.supervisor.spawn("doomed", die())
         await asyncio.wait_for(broker.wait_ended(), 60)
         assert isinstance(broker.failure, RuntimeError)
         assert "cannot go on" in caplog.text
@@ -209,5 +209,5 @@ async def test_an_unclean_stop_gives_a_new_leader_epoch_and_a_clean_one_does_not
 async def test_cleaner_keys_reach_the_cleaner(tmp_path):
     async with Broker(values(tmp_path)) as broker:
         changed = broker.config.apply_dynamic({"log.cleaner.dedupe.buffer.size": "5000000"}, {})
-        broker.dynamic_config_changed(changed)
+        broker.dynamic_configs.broker_changed(changed)
         assert broker.log_manager.cleaner.config.dedupe_buffer_size == 5_000_000

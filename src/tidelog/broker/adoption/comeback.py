@@ -18,11 +18,11 @@ from tidelog.broker.adoption.configs import merged
 from tidelog.broker.adoption.disk import DiskTopic
 from tidelog.broker.adoption.guard import few
 from tidelog.broker.adoption.metadata_log import KafkaTopic
-from tidelog.broker.adoption.note import Note
 from tidelog.broker.adoption.situation import AdoptionPlan, Situation
 from tidelog.broker.controller.topic_plans import delete_operations, state_node
 from tidelog.broker.metadata.images import TopicImage
 from tidelog.broker.store import paths
+from tidelog.broker.store.adopted import Note
 from tidelog.broker.store.api import SetData
 from tidelog.broker.store.znodes import encode_state
 from tidelog.common.types import NO_EPOCH

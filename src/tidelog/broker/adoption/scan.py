@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tidelog.broker.adoption.metadata_log import log_files
-from tidelog.broker.adoption.note import VERSION, Note, read_note
 from tidelog.broker.store import paths
+from tidelog.broker.store.adopted import VERSION, Note, read_note
 from tidelog.broker.store.api import Store
 from tidelog.common.fs import FileSystem
 from tidelog.common.named_tuple import NamedTuple

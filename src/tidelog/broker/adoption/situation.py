@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from tidelog.broker.adoption.disk import DiskTopic
 from tidelog.broker.adoption.metadata_log import TOPIC_RESOURCE, KafkaMetadata, KafkaTopic
-from tidelog.broker.adoption.note import Note
 from tidelog.broker.metadata.images import TopicImage
+from tidelog.broker.store.adopted import Note
 from tidelog.broker.store.api import Operation
 from tidelog.common.named_tuple import NamedTuple
 

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Protocol
 
 from tidelog.broker import config as keys
-from tidelog.broker.adoption.guard import forget_guard
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.controller import topic_plans as plans
 from tidelog.broker.controller.changes import Changes
@@ -33,6 +32,7 @@ from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.metadata.names import METADATA_LOG_TOPIC
 from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.store import paths, znodes
+from tidelog.broker.store.adopted import forget_unknown
 from tidelog.broker.store.api import Create, Delete, Operation, SetData, Stat, Store, ensure_path
 from tidelog.broker.store.errors import BadVersionError, NodeExistsError, StoreFullError
 from tidelog.broker.store.znodes import ProducerIdBlock
@@ -294,7 +294,7 @@ class Controller:
         async def step() -> None:
             if topic not in self._metadata.topics:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            also = await forget_guard(self._store, topic) if self._topic_configs.is_guarded(topic) else []
+            also = await forget_unknown(self._store, topic) if self._topic_configs.is_guarded(topic) else []
             path = paths.topic_config(topic)
             values = await self.entity_configs.write(path, decide, also=also, validate_only=validate_only)
             if values is None:

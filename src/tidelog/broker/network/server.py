@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint, cannot_listen
-from tidelog.broker.handlers.services import Services
+from tidelog.broker.metrics import Traffic
 from tidelog.broker.network._hot import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.gate import Gate
 from tidelog.broker.workers import Workers, worker_threads
+from tidelog.common.clock import Clock
 from tidelog.common.config import Key
 from tidelog.net._receive import ReceiveBuffers
 from tidelog.net._senders import Senders
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
 from tidelog.net.listener import Listener
-
-if TYPE_CHECKING:
-    from tidelog.broker.server import Broker
 
 #: How often silent connections are looked for, at most.
 SWEEP_SECONDS = 10.0
@@ -63,26 +60,23 @@ def sending_threads(config: BrokerConfig) -> int:
 
 
 class SocketServer:
-    def __init__(self, broker: Broker, workers: Workers, services: Services) -> None:
-        self._broker = broker
-        self._config: BrokerConfig = broker.config
-        self.table = ConnectionTable(limits_from(self._config), broker.clock)
-        self.dispatcher = Dispatcher(services, broker.metrics, broker.clock, broker.replicas, broker.purgatories)
+    def __init__(self, config: BrokerConfig, clock: Clock, workers: Workers, dispatcher: Dispatcher) -> None:
+        self._config = config
+        self.table = ConnectionTable(limits_from(config), clock)
+        self.dispatcher = dispatcher
+        #: Takes the frames of all connections; the dispatcher gets what compiled code does not serve.
+        self.sink = RequestSink(dispatcher, asyncio.get_running_loop(), clock)
         self.gate = Gate()
         self._listeners: list[Listener] = []
         self._buffers = ReceiveBuffers()
         self.workers = workers
         workers.on_full = self._hold
         self._sweeper: asyncio.TimerHandle | None = None
-        self.sink: RequestSink | None = None
         self.senders: Senders | None = None
 
     async def start(self) -> list[tuple[Endpoint, str, int]]:
         """Open all listeners; returns the addresses that are really bound."""
-        loop = asyncio.get_running_loop()
-        self.sink = RequestSink(self.dispatcher, loop, self._broker.clock)
-        self.senders = Senders(loop, sending_threads(self._config))
-        self._broker.replicas.on_change(self.sink.forget_lanes)
+        self.senders = Senders(asyncio.get_running_loop(), sending_threads(self._config))
         self._config.on_change(self._on_config)
         bound: list[tuple[Endpoint, str, int]] = []
         for endpoint in self._config.listeners:
@@ -103,6 +97,10 @@ class SocketServer:
             bound.append((endpoint, host, port))
         self._sweep()
         return bound
+
+    def traffic(self) -> Traffic:
+        """What was counted here, for whoever shows it."""
+        return Traffic(self.sink.taken(), len(self.table.connections))
 
     async def stop(self) -> None:
         """Stop accepting, give up what is under way, close every connection."""

@@ -140,3 +140,15 @@ async def delete_tree_operations(store: Store, path: str) -> list[Operation]:
         operations += await delete_tree_operations(store, f"{path}/{name}")
     operations.append(Delete(path))
     return operations
+
+
+async def ensure_paths(store: Store, paths: Sequence[str]) -> None:
+    """Make persistent nodes and their parents where they are missing: all in one step, so that a store that is begun
+    is never found half made. Reads once and, on a store that has everything, writes nothing."""
+    wanted = dict.fromkeys(
+        "/".join(parts[:length]) for parts in (path.split("/") for path in paths) for length in range(2, len(parts) + 1)
+    )
+    found = await store.get_many(list(wanted))
+    missing = [Create(path) for path, item in zip(wanted, found, strict=True) if item is None]
+    if missing:
+        await store.multi(missing)

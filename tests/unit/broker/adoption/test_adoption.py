@@ -10,11 +10,11 @@ import pytest
 from support.managed_logs import append
 from tidelog.broker.adoption.disk import DiskTopic, read_topics
 from tidelog.broker.adoption.metadata_log import KafkaMetadata, read_metadata_log
-from tidelog.broker.adoption.note import Note
 from tidelog.broker.adoption.plan import ELSEWHERE, plan_adoption
 from tidelog.broker.adoption.situation import Situation
 from tidelog.broker.controller.topic_plans import Cluster, NewTopic, plan_topic
 from tidelog.broker.metadata.images import PartitionState, TopicImage
+from tidelog.broker.store.adopted import Note
 from tidelog.broker.store.api import Create, Delete
 from tidelog.common.errors import StorageError
 from tidelog.common.fs import LOCAL_FS

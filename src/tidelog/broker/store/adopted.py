@@ -59,3 +59,15 @@ async def note_operations(store: Store, note: Note) -> list[Operation]:
     parent = paths.ADOPTED.rpartition("/")[0]
     parents = [] if await store.exists(parent) is not None else [Create(parent)]
     return [*parents, Create(paths.ADOPTED, data)]
+
+
+async def forget_unknown(store: Store, topic: str) -> list[Operation]:
+    """What a change of a topic's configs writes along: somebody has set them, so they are known from now on.
+
+    The controller adds these operations to those of the change itself: both happen or none. Without that, a crash in
+    between would leave a topic that is configured and guarded, or worse, one that is neither.
+    """
+    note = await read_note(store)
+    if note is None or topic not in note.unknown:
+        return []
+    return await note_operations(store, note._replace(unknown=[name for name in note.unknown if name != topic]))

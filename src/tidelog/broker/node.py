@@ -1,0 +1,326 @@
+"""A node: everything of a broker below its sockets, started in order and stopped in order.
+
+Start:  log directories locked → store opened → identity settled → (an Apache Kafka's directory adopted) → dynamic
+        configs read → logs loaded → controller in office: images read, leaders elected, replicas made → registered →
+        coordinators and background work begun.
+Stop:   as the stages of `closers.py` say: changes under way ended → coordinators → background → replicas and logs
+        flushed, checkpointed, marked clean → store.
+
+A `Broker` (`server.py`) is a node that listens. A node alone runs on any asyncio loop, also on one whose time is
+virtual and whose threads are none (`tidelog.testing.loop`): with the same clock, disk and seed it does the same things
+in the same order. That is what the simulation stands on, and why nothing here imports the network.
+
+Whatever a node holds hangs on this object, and nothing on modules: any number of them live in one process. The parts
+themselves never see it: each is handed what it uses, here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.broker import config as keys
+from tidelog.broker import parts
+from tidelog.broker.adoption.guard import guard_unknown, guard_unreadable
+from tidelog.broker.adoption.scan import scan_directories
+from tidelog.broker.closers import Closers, Stage
+from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.config.endpoints import Endpoint
+from tidelog.broker.controller.changes import Changes
+from tidelog.broker.controller.controller import Controller
+from tidelog.broker.controller.loading import load_topic_ids
+from tidelog.broker.controller.producer_ids import ProducerIds
+from tidelog.broker.controller.propagation import LocalPropagation
+from tidelog.broker.dynamic_configs import DynamicConfigs, load_dynamic
+from tidelog.broker.identity import settle_identity
+from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.topic_configs import TopicConfigs
+from tidelog.broker.metrics import Metrics
+from tidelog.broker.registration import broker_image, register
+from tidelog.broker.store import paths
+from tidelog.broker.store.api import Store, ensure_paths
+from tidelog.broker.store.local import FILE_NAME, LocalStore
+from tidelog.broker.supervisor import Supervisor
+from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.errors import StorageError, TidelogError
+from tidelog.common.fs import LOCAL_FS, FileSystem
+from tidelog.common.rng import Rng, system_rng
+from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.log.manager.manager import LogManager
+
+if TYPE_CHECKING:
+    from tidelog.broker.adoption.adopt import Adoption
+    from tidelog.broker.background import Background
+    from tidelog.broker.coordinator.coordinators import Coordinators
+    from tidelog.broker.peers.connections import PeerConnections
+    from tidelog.broker.purgatory.purgatories import Purgatories
+    from tidelog.broker.replication.movers import ReplicaMovers
+    from tidelog.broker.replication.replica_manager import ReplicaManager
+
+logger = logging.getLogger(__name__)
+
+
+class Node:
+    """`async with Node({...}) as node:` starts and stops it."""
+
+    # In the order in which they come to be; a start that fails half way leaves the later ones unset.
+    log_manager: LogManager
+    store: Store
+    purgatories: Purgatories
+    replicas: ReplicaManager
+    dynamic_configs: DynamicConfigs
+    changes: Changes
+    producer_ids: ProducerIds
+    controller: Controller
+    background: Background
+    movers: ReplicaMovers
+
+    def __init__(
+        self,
+        config: BrokerConfig | Mapping[str, str],
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        fs: FileSystem = LOCAL_FS,
+        rng: Rng | None = None,
+        store: LocalStore | None = None,
+    ) -> None:
+        """`store`: one that is shared with other nodes of this process, and not this one's to close."""
+        self.config = config if isinstance(config, BrokerConfig) else BrokerConfig(config)
+        self.clock = clock
+        self.fs = fs
+        self.rng = rng or system_rng()
+        self.metadata = MetadataCache()
+        self.metrics = Metrics()
+        self.configs = TopicConfigs(self.config)
+        self.node_id = -1
+        self.group_configs: dict[str, Mapping[str, str]] = {}  # of single groups, by group id
+        self.supervisor = Supervisor()
+        self._closers = Closers()
+        self._shared_store = store
+        self._own_store: LocalStore | None = None
+        self._coordinators: Coordinators | None = None
+        self._peers: PeerConnections | None = None
+
+    # -- life --------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start, or leave nothing behind: a start that fails stops what it has begun."""
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _start(self) -> None:
+        await self._rule()
+        await self._register(self.config.advertised)
+        self._begin_work()
+
+    async def stop(self) -> None:
+        """Stop cleanly; safe to call twice, and after a start that failed half way."""
+        if self.supervisor.stopping:
+            return
+        self.supervisor.stopping = True
+        await self._closers.stop()
+        self.supervisor.end()
+        if self.node_id >= 0:
+            logger.info("Node %d has stopped", self.node_id)
+
+    async def __aenter__(self) -> Node:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why it cannot go on, if it cannot."""
+        return self.supervisor.failure
+
+    @property
+    def coordinators(self) -> Coordinators:
+        """Groups and transactions: begun when somebody needs them, or at the start when there is state to load.
+
+        A broker that only ever serves records (no groups, no transactions) goes without their modules and their timers.
+        Their common requests can be served from bytes only once there are shards to ask, so the sink learns of it here.
+        """
+        if self._coordinators is None:
+            self._coordinators = parts.Coordinators(
+                node_id=self.node_id,
+                config=self.config,
+                group_configs=self.group_configs,
+                metadata=self.metadata,
+                replicas=self.replicas,
+                completions=self.purgatories.completions,
+                peers=self.peers,
+                next_producer_id=self.producer_ids.next,
+                clock=self.clock,
+                rng=self.rng,
+                scheduler=asyncio.get_running_loop(),
+            )
+            self._closers.add(Stage.COORDINATORS, "coordinators", self._coordinators.stop)
+            self._coordinators.start()
+            self._coordinators_begun(self._coordinators)
+        return self._coordinators
+
+    def _coordinators_begun(self, coordinators: Coordinators) -> None:
+        """For what listens: requests of groups may be served by compiled code from now on."""
+
+    @property
+    def peers(self) -> PeerConnections:
+        """Connections to other brokers: a broker alone goes without their modules."""
+        if self._peers is None:
+            name = f"broker-{self.node_id}"
+            self._peers = parts.PeerConnections(self.metadata, self.config.inter_broker_listener, name)
+            self._closers.add(Stage.PEERS, "peers", self._peers.stop)
+        return self._peers
+
+    # -- steps of the start ------------------------------------------------------------------------------------------
+
+    async def _rule(self) -> None:
+        """Everything up to the point where requests can be answered."""
+        self.config.warn_of_what_has_no_effect()
+        await self._open_disks()
+        identity = await settle_identity(self.store, self.log_manager, self.config.node_id, self.rng)
+        self.node_id, self.metadata.cluster_id = identity
+        self.config.settle_node_id(self.node_id)
+        adoption = await self._adopt()
+        await self._load_configs()
+        self.purgatories = parts.Purgatories(self.clock, asyncio.get_running_loop())
+        self._closers.add(Stage.REPLICAS, "purgatories", self.purgatories.stop)
+        self.log_manager.load(self.configs.log_config, await load_topic_ids(self.store))
+        self.log_manager.on_dir_failure(lambda directory, partitions: self._on_dir_failure())
+        if adoption is not None:
+            await adoption.reserve_producer_ids()
+        self._advertise(self.config.advertised)
+        self._make_controller()
+        self._make_replicas()
+        office = asyncio.get_running_loop().create_task(self.controller.take_office())
+        await asyncio.sleep(0)  # until the store's thread writes and syncs: there is something to do meanwhile
+        self._meanwhile()
+        await office
+        await self.controller.start(self._uncertain())
+
+    def _meanwhile(self) -> None:
+        """What the loop can do while it would only wait for the disk."""
+
+    async def _open_disks(self) -> None:
+        """Lock the log directories, then open the store in the first of them: the lock keeps others off it, too."""
+        dirs = [Path(name) for name in self.config.log_dirs]
+        self.log_manager = LogManager(
+            dirs,
+            self.config.explicit_values(),
+            fs=self.fs,
+            clock=self.clock,
+            rng=self.rng,
+            scheduler=asyncio.get_running_loop(),
+        )
+        self._closers.add(Stage.LOGS, "logs", lambda: self.log_manager.shutdown())
+        self.log_manager.open()
+        store = self._shared_store
+        if store is None:
+            store = self._own_store = LocalStore(dirs[0] / FILE_NAME)
+            self._closers.add(Stage.STORE, "store", store.close)
+        self.store = store.session()
+        self._closers.add(Stage.STORE, "session", self.store.close)
+        self.store.on_lost(lambda: self.supervisor.fatal(TidelogError("The session on the store is lost.")))
+        await ensure_paths(self.store, paths.PERSISTENT)
+
+    async def _adopt(self) -> Adoption | None:
+        """Take over what an Apache Kafka left; something is still to be done for it once the logs are loaded."""
+        scan = await scan_directories(self.store, self.log_manager, self.config[keys.METADATA_LOG_DIR])
+        if scan is None:
+            return None
+        adoption = parts.Adoption(self.store, self.log_manager, self.config, self.node_id, self.rng)
+        await adoption.take_over(scan)
+        return adoption
+
+    async def _load_configs(self) -> None:
+        unreadable = await load_dynamic(self.store, self.node_id, self.config, self.configs, self.group_configs)
+        guard_unreadable(self.configs, unreadable)
+        self.log_manager.reconfigure(self.config.explicit_values())
+        accepted = self.config[keys.TIDELOG_ADOPT_ACCEPT_DEFAULTS]
+        await guard_unknown(self.store, self.configs, accept_defaults=accepted)
+
+    def _make_replicas(self) -> None:
+        self.replicas = parts.ReplicaManager(
+            node_id=self.node_id,
+            config=self.config,
+            topic_configs=self.configs,
+            logs=self.log_manager,
+            metadata=self.metadata,
+            purgatories=self.purgatories,
+            alter_isr=self.controller.alter_isr,
+            clock=self.clock,
+            spawn=self.supervisor.spawn,
+        )
+        self._closers.add(Stage.REPLICAS, "replicas", self._stop_replicas)
+        self._closers.add(Stage.TASKS, "tasks", self.supervisor.stop)
+        self.dynamic_configs = DynamicConfigs(
+            self.config, self.configs, self.group_configs, self.metadata, self.replicas, self.log_manager
+        )
+
+    async def _stop_replicas(self) -> None:
+        await self.replicas.flusher.stop()
+        self.replicas.shutdown()
+
+    def _make_controller(self) -> None:
+        self.changes = Changes(self.supervisor.fatal)
+        self._closers.add(Stage.CHANGES, "changes", self.changes.stop)
+        self.producer_ids = ProducerIds(self.changes, self.store, self.node_id)
+        self.controller = Controller(
+            node_id=self.node_id,
+            store=self.store,
+            changes=self.changes,
+            config=self.config,
+            metadata=self.metadata,
+            topic_configs=self.configs,
+            propagation=LocalPropagation(lambda: self.replicas),
+            clock=self.clock,
+            rng=self.rng,
+        )
+
+    async def _register(self, endpoints: Sequence[Endpoint]) -> None:
+        """Be known to the cluster, and to clients, under these addresses."""
+        self._advertise(endpoints)
+        await register(self.store, self.node_id, endpoints, self.config[keys.BROKER_RACK], self.clock.time_ms())
+        logger.info(
+            "Node %d of cluster %s serves %d partitions on %s",
+            self.node_id,
+            self.metadata.cluster_id,
+            self.metadata.partition_total,
+            ", ".join(map(str, endpoints)),
+        )
+
+    def _advertise(self, endpoints: Sequence[Endpoint]) -> None:
+        rack, epoch = self.config[keys.BROKER_RACK], self.metadata.controller_epoch
+        self.metadata.set_brokers([broker_image(self.node_id, endpoints, rack, epoch)], self.node_id)
+
+    def _begin_work(self) -> None:
+        self.background = parts.Background(
+            self.config, self.log_manager, self.replicas, self.clock, self.metrics, self.supervisor.spawn
+        )
+        self._closers.add(Stage.BACKGROUND, "background", self.background.stop)
+        self.background.start()
+        self.movers = parts.ReplicaMovers(
+            logs=self.log_manager, replicas=self.replicas, config=self.config, timer=self.purgatories.timer
+        )
+        self._closers.add(Stage.BACKGROUND, "moves", self.movers.stop)
+        self.movers.resume()
+        if INTERNAL_TOPICS & self.metadata.topics.keys():
+            asyncio.get_running_loop().call_soon(lambda: self.coordinators)
+
+    def _uncertain(self) -> set[TopicPartition]:
+        """Partitions of directories that were not closed properly: a crash may have taken their last records."""
+        manager = self.log_manager
+        return {tp for tp, log in manager.logs.items() if not manager.dir_of(log).was_clean}
+
+    def _on_dir_failure(self) -> None:
+        """A broker whose last log directory is gone serves nothing: it ends, and whoever runs it sees that."""
+        if not self.log_manager.live_dirs:
+            failed = "; ".join(f"{directory.path}: {directory.error}" for directory in self.log_manager.dirs)
+            self.supervisor.fatal(StorageError(f"every log directory has failed ({failed})"))

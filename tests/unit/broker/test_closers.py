@@ -1,0 +1,115 @@
+"""Stopping: by stages, the last to begin first, and nobody keeps the others from it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from support.disks import broker_on, create
+from support.loop import async_test
+from tidelog.broker.closers import Closers, Stage
+from tidelog.common.errors import StorageError
+
+
+def closers_of(*parts: tuple[Stage, str], seen: list[str]) -> Closers:
+    closers = Closers()
+    for stage, name in parts:
+        closers.add(stage, name, lambda name=name: seen.append(name))
+    return closers
+
+
+def test_stages_come_in_order_and_the_last_to_begin_stops_first() -> None:
+    seen: list[str] = []
+    parts = [
+        (Stage.LOGS, "logs"),
+        (Stage.STORE, "store"),
+        (Stage.STORE, "session"),
+        (Stage.LISTENERS, "listeners"),
+        (Stage.COORDINATORS, "coordinators"),
+    ]
+    asyncio.run(closers_of(*parts, seen=seen).stop())
+    assert seen == ["listeners", "coordinators", "logs", "session", "store"]
+
+
+def test_what_has_stopped_is_not_stopped_again() -> None:
+    seen: list[str] = []
+
+    async def main() -> None:
+        closers = closers_of((Stage.LOGS, "logs"), seen=seen)
+        await closers.stop()
+        await closers.stop()
+
+    asyncio.run(main())
+    assert seen == ["logs"]
+
+
+def test_a_part_that_cannot_stop_does_not_keep_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[str] = []
+
+    async def fail() -> None:
+        raise StorageError("the disk is gone")
+
+    async def main() -> None:
+        closers = closers_of((Stage.STORE, "store"), seen=seen)
+        closers.add(Stage.LOGS, "logs", fail)
+        await closers.stop()
+
+    asyncio.run(main())
+    assert seen == ["store"]
+    assert "Stopping logs failed: " in caplog.text
+
+
+def test_a_bug_shows_when_everything_has_stopped() -> None:
+    seen: list[str] = []
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    async def main() -> None:
+        closers = closers_of((Stage.STORE, "store"), seen=seen)
+        closers.add(Stage.LOGS, "logs", fail)
+        with pytest.raises(ZeroDivisionError):
+            await closers.stop()
+
+    asyncio.run(main())
+    assert seen == ["store"]
+
+
+@async_test
+async def test_a_broker_stops_in_the_order_that_its_page_says(tmp_path, caplog) -> None:
+    seen: list[str] = []
+
+    def watched(name: str, stop: Callable[[], object]) -> Callable[[], object]:
+        def call() -> object:
+            seen.append(name)
+            return stop()
+
+        return call
+
+    broker = broker_on(tmp_path, tidelog_http_listener="127.0.0.1:0")
+    await broker.start()
+    await create(broker, "t")
+    assert broker.coordinators.group is not None  # they begin now, last of all
+    stops = broker._closers._stops
+    stops[:] = [(stage, name, watched(name, stop)) for stage, name, stop in stops]
+    with caplog.at_level(logging.INFO, "tidelog"):
+        await broker.stop()
+    assert seen == [
+        *("http", "listeners", "changes", "coordinators", "peers", "moves", "background", "tasks"),
+        *("replicas", "purgatories", "logs", "session", "store"),
+    ]
+    assert "Node 1 has stopped" in caplog.text
+
+
+@async_test
+async def test_a_start_that_fails_at_its_last_step_leaves_nothing_open(tmp_path) -> None:
+    async with broker_on(tmp_path / "one", tidelog_http_listener="127.0.0.1:0") as broker:
+        assert broker.http is not None
+        taken = broker_on(tmp_path / "two", tidelog_http_listener=f"127.0.0.1:{broker.http.port}")
+        with pytest.raises(Exception, match=r"tidelog\.http\.listener"):
+            await taken.start()
+        async with broker_on(tmp_path / "two"):  # its directory is unlocked, its store closed
+            pass
