@@ -16,6 +16,7 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
 from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
 from tidelog.broker.handlers.records.services import RecordServices
+from tidelog.broker.handlers.takers import record_takers
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
 from tidelog.broker.metadata.topic_configs import TopicConfigs
@@ -106,9 +107,9 @@ class MiniBroker:
             transactions=_no_coordinator,
         )
         rooms = RoomsOfRecords(self.services)
-        dispatcher = Dispatcher(rooms, self.metrics, self.clock, self.replicas, self.purgatories)
+        dispatcher = Dispatcher(rooms, self.metrics, self.clock)
         self.network = SocketServer(self.config, self.clock, workers, dispatcher)
-        self.replicas.on_change(self.network.sink.forget_lanes)
+        self.network.sink.set_takers(record_takers(self.replicas, self.purgatories, self.clock))
         ((_, self.host, self.port),) = await self.network.start()
         self.metadata.set_brokers([BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})], NODE)
 

@@ -13,11 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 IMPORTS = re.compile(r"^\s*from (tidelog[\w.]*) c?import ", re.MULTILINE)
 LINTER = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-#: To be removed.
-TAKERS = {
-    f"tidelog.broker.handlers.groups.{name} -> tidelog.broker.network._hot"
-    for name in ("_heartbeat", "_offset_commit", "_offset_fetch")
-}
 LAYERS = [contract for contract in LINTER["contracts"] if contract["type"] == "layers"]
 
 
@@ -48,7 +43,7 @@ def test_compiled_files_import_downwards_only(contract: dict[str, list[str]]) ->
         here, there = height(contract, module), height(contract, imported)
         if here is not None and there is not None and there < here:
             upwards.append(f"{module} -> {imported}")
-    assert not set(upwards) - TAKERS
+    assert not upwards
 
 
 def test_there_is_something_to_check() -> None:

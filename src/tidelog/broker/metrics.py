@@ -11,7 +11,7 @@ from tidelog.common.named_tuple import NamedTuple
 
 class Metrics:
     def __init__(self) -> None:
-        #: Requests that came, by API key; those that the hot path took are counted there (`network.sink`).
+        #: Requests that came, by API key; those that takers took are counted by them (`network.sink`).
         self.requests: Counter[int] = Counter()
         #: Requests whose handler failed in a way that it did not foresee, by API key.
         self.failures: Counter[int] = Counter()

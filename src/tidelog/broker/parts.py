@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tidelog.broker.coordinator.coordinators import Coordinators
     from tidelog.broker.exposition import Exposition
     from tidelog.broker.handlers.services import HandlerServices
-    from tidelog.broker.handlers.takers import register_group_takers
+    from tidelog.broker.handlers.takers import group_takers, record_takers
     from tidelog.broker.http import Health, HttpServer
     from tidelog.broker.network.dispatcher import Dispatcher
     from tidelog.broker.network.server import SocketServer
@@ -49,8 +49,9 @@ __all__ = [
     "ReplicaMovers",
     "SocketServer",
     "Workers",
+    "group_takers",
     "import_ahead",
-    "register_group_takers",
+    "record_takers",
     "worker_threads",
 ]
 
@@ -69,7 +70,8 @@ _MODULES = {
     "ReplicaMovers": "replication.movers",
     "SocketServer": "network.server",
     "Workers": "workers",
-    "register_group_takers": "handlers.takers",
+    "group_takers": "handlers.takers",
+    "record_takers": "handlers.takers",
     "worker_threads": "workers",
 }
 

@@ -79,15 +79,15 @@ class Broker(Node):
     # -- steps of the start ------------------------------------------------------------------------------------------
 
     def _meanwhile(self) -> None:
-        parts.import_ahead("SocketServer", "Dispatcher", "HandlerServices", "Workers")
+        parts.import_ahead("SocketServer", "Dispatcher", "HandlerServices", "Workers", "record_takers")
 
     async def _listen(self) -> list[Endpoint]:
         """Open the listeners; returns what clients are to be told of them."""
         workers = parts.Workers(parts.worker_threads(self.config), self.config[keys.QUEUED_MAX_REQUESTS])
         self.services = self._services(workers)
-        dispatcher = parts.Dispatcher(self.services, self.metrics, self.clock, self.replicas, self.purgatories)
+        dispatcher = parts.Dispatcher(self.services, self.metrics, self.clock)
         self.network = parts.SocketServer(self.config, self.clock, workers, dispatcher)
-        self.replicas.on_change(self.network.sink.forget_lanes)
+        self.network.sink.set_takers(parts.record_takers(self.replicas, self.purgatories, self.clock))
         self._closers.add(Stage.LISTENERS, "listeners", self.network.stop)
         bound = await self.network.start()
         self.endpoints = [endpoint._replace(host=host, port=port) for endpoint, host, port in bound]
@@ -116,7 +116,7 @@ class Broker(Node):
         )
 
     def _coordinators_begun(self, coordinators: Coordinators) -> None:
-        parts.register_group_takers(self.network.sink, coordinators, self.metadata, self.clock)
+        self.network.sink.set_takers(parts.group_takers(coordinators, self.metadata, self.clock))
 
     async def _serve_http(self) -> None:
         listener = self.config[keys.TIDELOG_HTTP_LISTENER]

@@ -48,13 +48,13 @@ def test_a_full_broker_reads_no_new_requests_until_there_is_room(tmp_path, monke
             async with connected(broker) as other:
                 other.send(ApiKey.PRODUCE, 9, produce_request({"t": {0: batch(b"quick")}}))
                 await asyncio.sleep(0.05)
-                assert broker.network.sink.hot_requests == 0
+                assert broker.network.sink.taken()[ApiKey.PRODUCE] == 0
                 go.set()
                 first = await slow.receive(ApiKey.PRODUCE, 9)
                 second = await other.receive(ApiKey.PRODUCE, 9)
             offsets = [one.responses[0].partition_responses[0].base_offset for one in (first, second)]
             assert sorted(offsets) == [0, 1]
-            assert broker.network.sink.hot_requests == 1
+            assert broker.network.sink.taken()[ApiKey.PRODUCE] == 1
 
     run(main())
 

@@ -1,4 +1,4 @@
-"""From a frame to its handler and back, for every request that the hot path does not take.
+"""From a frame to its handler and back, for every request that no taker takes.
 
 A handler gets the services of its room, who asked (`RequestContext`), and the request. It may answer at once or await
 something. What comes often (data, offsets, members, transactions) is stepped without a task of its own (`Stepper`);
@@ -15,7 +15,7 @@ import inspect
 import logging
 from collections.abc import Coroutine
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidelog.broker.handlers import Decoder, HandlerFunction, decoder_for, handler_for, load
 from tidelog.broker.handlers.context import RequestContext
@@ -23,22 +23,14 @@ from tidelog.broker.handlers.failure import failed
 from tidelog.broker.handlers.records._fetch import FetchAnswer
 from tidelog.broker.handlers.services import Services
 from tidelog.broker.metrics import Metrics
-from tidelog.broker.network._hot import Lane
 from tidelog.broker.network.stepper import Done, Later, Stepper
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
-from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.net._connection import ServerConnection
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader, decode_request_header, encode_response_parts
 from tidelog.protocol.message import Message
-from tidelog.records.format.attributes import MAGIC_V2, Codec
-
-if TYPE_CHECKING:
-    from tidelog.broker.purgatory.purgatories import Purgatories
-    from tidelog.broker.replication.partition import Partition
-    from tidelog.broker.replication.replica_manager import ReplicaManager
 
 logger = logging.getLogger("tidelog.requests")
 
@@ -74,14 +66,10 @@ class Route(NamedTuple):
 
 
 class Dispatcher:
-    def __init__(
-        self, services: Services, metrics: Metrics, clock: Clock, replicas: ReplicaManager, purgatories: Purgatories
-    ) -> None:
+    def __init__(self, services: Services, metrics: Metrics, clock: Clock) -> None:
         self._services = services
         self._metrics = metrics
         self._clock = clock
-        self._replicas = replicas
-        self._purgatories = purgatories
         self._routes: dict[int, Route] = {}
         self._running: dict[ServerConnection, Stepper | Later] = {}
         self.requests = 0
@@ -193,40 +181,3 @@ class Dispatcher:
             connection.close(f"{name} failed and its client does not wait for an answer: {error}")
             return
         self._answer(connection, header, failed(ApiKey(header.api_key), header.api_version, request, code))
-
-    # -- the hot path's questions ------------------------------------------------------------------------------------
-
-    def on_moved(self, partition: Partition) -> None:
-        self._replicas.on_moved(partition)
-
-    def anyone_waits(self) -> bool:
-        return self._purgatories.anyone_waits
-
-    def lanes(self, key: bytes, by_id: bool) -> list[Lane | None] | None:
-        """How the hot path may treat a topic's partitions, by number; None for a topic that is not hosted here."""
-        replicas = self._replicas
-        name = replicas.topic_name(key) if by_id else key.decode("utf-8", "replace")
-        if name is None or name in INTERNAL_TOPICS:
-            return None
-        partitions = replicas.topic(name)
-        if not partitions:
-            return None
-        return [
-            self._lane(partitions[number]) if number in partitions else None for number in range(max(partitions) + 1)
-        ]
-
-    def _lane(self, partition: Partition) -> Lane:
-        config = partition.log.config
-        own_time = config.log_append_time
-        return Lane(
-            partition,
-            open=partition.is_leader
-            and partition.rules.codec in (None, Codec.NONE)
-            and partition.rules.magic == MAGIC_V2
-            and config.flush_messages == MAX_INT64,
-            acks_all=partition.alone and partition.min_isr <= len(partition.isr),
-            needs_keys=config.compact,
-            max_batch=min(config.max_message_bytes, config.segment_size),
-            before_max=MAX_INT64 if own_time else config.message_timestamp_before_max_ms,
-            after_max=MAX_INT64 if own_time else config.message_timestamp_after_max_ms,
-        )

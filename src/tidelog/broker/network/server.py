@@ -10,7 +10,7 @@ from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint, cannot_listen
 from tidelog.broker.metrics import Traffic
-from tidelog.broker.network._hot import RequestSink
+from tidelog.broker.network._sink import RequestSink
 from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.gate import Gate
 from tidelog.broker.workers import Workers, worker_threads
@@ -64,8 +64,8 @@ class SocketServer:
         self._config = config
         self.table = ConnectionTable(limits_from(config), clock)
         self.dispatcher = dispatcher
-        #: Takes the frames of all connections; the dispatcher gets what compiled code does not serve.
-        self.sink = RequestSink(dispatcher, asyncio.get_running_loop(), clock)
+        #: Takes the frames of all connections; the dispatcher gets what no taker serves.
+        self.sink = RequestSink(dispatcher, asyncio.get_running_loop())
         self.gate = Gate()
         self._listeners: list[Listener] = []
         self._buffers = ReceiveBuffers()

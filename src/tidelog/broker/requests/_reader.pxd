@@ -15,10 +15,26 @@ cdef extern from "tidelog/records/kernel/_wire.h" nogil:
     void store_64(uint8_t* p, uint64_t v)
 
 
+cdef enum:
+    HEADER_SIZE = 8             # of what every header begins with: key, version, correlation id
+
+
 cdef struct Cursor:
     uint8_t* p
     uint8_t* end
     bint bad
+
+
+cdef inline int16_t api_key(const uint8_t* frame) noexcept nogil:
+    return load_i16(frame)
+
+
+cdef inline int16_t api_version(const uint8_t* frame) noexcept nogil:
+    return load_i16(frame + 2)
+
+
+cdef inline int32_t correlation_id(const uint8_t* frame) noexcept nogil:
+    return load_i32(frame + 4)
 
 
 cdef inline uint8_t* skip(Cursor* c, Py_ssize_t size) noexcept nogil:
@@ -101,9 +117,13 @@ cdef inline str read_text(Cursor* c, bint compact, bint nullable):
 
 
 cdef inline void open_request(Cursor* c, uint8_t* frame, Py_ssize_t size, bint flexible) noexcept nogil:
-    """Stand at the body of a request: behind key, version and correlation id, the client's name, and tags."""
+    """Stand at the body of a request, behind its header.
+
+    Header version 1 is key, version, correlation id and the client's name; version 2, of flexible requests, adds tags.
+    The name is never compact: it must be readable before it is known what is being read.
+    """
     cdef Py_ssize_t length
-    c.p = frame + 8
+    c.p = frame + HEADER_SIZE
     c.end = frame + size
     c.bad = False
     length = read_length(c, False, 2)

@@ -16,6 +16,9 @@ cdef class Writer:
     cdef int put_bytes(self, bytes data) except -1
     cdef int put_raw(self, const uint8_t* data, Py_ssize_t size) except -1
     cdef int put_text(self, object text, bint compact) except -1
+    cdef Py_ssize_t begin_answer(self, int32_t correlation, bint flexible) except -1
+    cdef int put_throttle(self) except -1
+    cdef int end_answer(self, Py_ssize_t start, bint flexible) except -1
     cdef const uint8_t* start(self)
     cdef void patch_32(self, Py_ssize_t at, int32_t value)
     cdef int splice(self, object piece) except -1

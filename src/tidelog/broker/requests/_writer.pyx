@@ -1,7 +1,7 @@
 """Answers in the making: big-endian numbers, varints and strings into memory that grows, in C.
 
-A writer may be cut where something else (a slice of a file) is sent between its bytes; `finish` gives the parts. The hot
-path keeps one writer, sends straight from its memory and starts over (`size = 0`).
+A writer may be cut where something else (a slice of a file) is sent between its bytes; `finish` gives the parts. The
+hot path keeps one writer, sends straight from its memory and starts over (`size = 0`).
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
@@ -72,6 +72,29 @@ cdef class Writer:
         data = text.encode()[:32767]
         self.put_length(len(data), compact, 2)
         return self.put_bytes(data)
+
+    cdef Py_ssize_t begin_answer(self, int32_t correlation, bint flexible) except -1:
+        """The header of an answer, whose length is not known yet; returns where it begins, for `end_answer`.
+
+        Header version 0 is the correlation id alone; version 1, of flexible answers, adds tags, of which there are
+        none.
+        """
+        cdef Py_ssize_t start = self.size
+        store_32(self.take(8) + 4, <uint32_t>correlation)
+        if flexible:
+            self.put_varint(0)
+        return start
+
+    cdef int put_throttle(self) except -1:
+        """For how long the client is held back, in milliseconds: this broker enforces no quotas."""
+        return self.put_32(0)
+
+    cdef int end_answer(self, Py_ssize_t start, bint flexible) except -1:
+        """The answer's own tags, of which there are none, and its length, which does not count itself."""
+        if flexible:
+            self.put_varint(0)
+        self.patch_32(start, <int32_t>(self.size - start - 4))
+        return 0
 
     cdef const uint8_t* start(self):
         """Where its bytes lie, until more are put."""

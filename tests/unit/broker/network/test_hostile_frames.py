@@ -10,7 +10,7 @@ import pytest
 
 from support.loop import until
 from support.wire import NOW, batch, connected, fetch_request, produce_request, run, serving
-from tidelog.broker.network._hot import Lane
+from tidelog.broker.handlers.records._lane import Lane
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import encode_request
 from tidelog.protocol.messages import ApiVersionsRequest, ListOffsetsRequest
@@ -81,7 +81,7 @@ def test_mutated_produce_requests_fare_alike_on_both_paths(tmp_path):
                 assert answers[0] == answers[1], frame.hex()
                 closed += answers[0] is None
             assert 0 < closed < MUTATIONS
-            assert hot.network.sink.hot_requests > MUTATIONS / 10
+            assert hot.network.sink.taken()[ApiKey.PRODUCE] > MUTATIONS / 10
             ends = [[one.log.log_end_offset for one in broker.replicas.partitions()] for broker in (hot, long)]
             assert ends[0] == ends[1]
 
@@ -161,7 +161,7 @@ def test_a_request_for_many_partitions_takes_the_time_of_each(tmp_path, monkeypa
 
         __hash__ = None
 
-    monkeypatch.setattr("tidelog.broker.network.dispatcher.Lane", Counting)
+    monkeypatch.setattr("tidelog.broker.handlers.records.lanes.Lane", Counting)
 
     async def main():
         async with serving(tmp_path) as broker, connected(broker) as client:
@@ -170,12 +170,12 @@ def test_a_request_for_many_partitions_takes_the_time_of_each(tmp_path, monkeypa
             answer = await client.ask(ApiKey.PRODUCE, 9, request)
             parts = answer.responses[0].partition_responses
             assert [(part.error_code, part.base_offset) for part in parts] == [(0, 0)] * 30
-            assert broker.network.sink.hot_requests == 1
+            assert broker.network.sink.taken()[ApiKey.PRODUCE] == 1
             assert not compared
             named = request.topic_data[0].partition_data
             named[1].index = named[0].index
             again = (await client.ask(ApiKey.PRODUCE, 9, request)).responses[0].partition_responses
             assert [part.base_offset for part in again] == [1, 2, *[1] * 28]
-            assert broker.network.sink.hot_requests == 1, "a partition that is named twice goes the long way"
+            assert broker.network.sink.taken()[ApiKey.PRODUCE] == 1, "a partition that is named twice goes the long way"
 
     run(main())

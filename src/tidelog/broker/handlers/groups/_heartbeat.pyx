@@ -1,40 +1,37 @@
 """Heartbeats of classic members, served from the bytes of their frames: what a quiet group sends all day.
 
-`GroupMachine.beat` decides, as for every heartbeat. One that it refuses, one to a consumer group (which may have to write),
-and one that would have to wait for an append go the long way.
+`GroupMachine.beat` decides, as for every heartbeat. One that it refuses, one to a consumer group (which may have to
+write), and one that would have to wait for an append go the long way.
 """
 
 from libc.stdint cimport int16_t, int32_t, uint8_t
 
-from tidelog.broker.network._hot cimport Taker
-from tidelog.broker.requests._reader cimport Cursor, load_i16, load_i32, open_request, read_i32, read_text, skip_tags
+from tidelog.broker.handlers.groups._group_taker cimport GroupTaker
+from tidelog.broker.requests._reader cimport (
+    Cursor, api_version, correlation_id, open_request, read_i32, read_text, skip_tags,
+)
 from tidelog.broker.requests._writer cimport Writer
 from tidelog.net._connection cimport ServerConnection
 
+from tidelog.broker.handlers.groups.versions import Heartbeat
 from tidelog.common.errors import KafkaError
 
-cdef enum:
-    LAST_VERSION = 4
-    THROTTLE_TIME = 1
-    INSTANCE_IDS = 3
-    FLEXIBLE = 4
+cdef int LAST_VERSION = Heartbeat.FLEXIBLE
+cdef int THROTTLE_TIME = Heartbeat.THROTTLE_TIME
+cdef int INSTANCE_IDS = Heartbeat.INSTANCE_IDS
+cdef int FLEXIBLE = Heartbeat.FLEXIBLE
 
 
-cdef class HeartbeatTaker(Taker):
-    """`runtime` has the group shards."""
+cdef class HeartbeatTaker(GroupTaker):
+    """Answers at once, with the code that the machine gives: 0, or one that tells the member to join again."""
 
-    cdef object runtime
-    cdef Writer out
-
-    def __init__(self, runtime):
-        self.runtime = runtime
-        self.out = Writer(b"")
-
-    cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
+    cdef int take(self, ServerConnection connection, bytearray owner, uint8_t* base, Py_ssize_t position,
+                  Py_ssize_t size) except -1:
         cdef Cursor c
         cdef str group, member, instance = None
         cdef int32_t generation
-        cdef int16_t version = load_i16(frame + 2)
+        cdef uint8_t* frame = base + position
+        cdef int16_t version = api_version(frame)
         cdef bint compact = version >= FLEXIBLE
         if version < 0 or version > LAST_VERSION:
             return 0
@@ -56,21 +53,16 @@ cdef class HeartbeatTaker(Taker):
         if code is None:
             return 0
         self.taken += 1
-        self.answer(connection, load_i32(frame + 4), version, code)
+        self.answer(connection, correlation_id(frame), version, code)
         return 1
 
     cdef int answer(self, ServerConnection connection, int32_t correlation, int version, int code) except -1:
         cdef Writer out = self.out
         out.size = 0
-        out.put_32(0)
-        out.put_32(correlation)
-        if version >= FLEXIBLE:
-            out.put_varint(0)
+        out.begin_answer(correlation, version >= FLEXIBLE)
         if version >= THROTTLE_TIME:
-            out.put_32(0)
+            out.put_throttle()
         out.put_16(code)
-        if version >= FLEXIBLE:
-            out.put_varint(0)
-        out.patch_32(0, <int32_t>(out.size - 4))
+        out.end_answer(0, version >= FLEXIBLE)
         connection.send(out.start(), out.size)
         return 0

@@ -4,13 +4,13 @@ A consumer that commits after every poll sends the same few bytes again and agai
 those. What such a request goes through is what every request of a coordinator goes through (check, records, append,
 replay, answer after commit), but without a message, a coroutine or a future:
 
-    take     read the frame; ask the machine whether this member may commit (`GroupMachine.check_commit`, as ever); write the
-             records straight from the frame's bytes into the batch that the shard gathers; replay them
+    take     read the frame; ask the machine whether this member may commit (`GroupMachine.check_commit`, as ever);
+             write the records straight from the frame's bytes into the batch that the shard gathers; replay them
     Answers  once that batch is committed: the answers, made from the frames again, for all who waited for it
 
-Whatever is unusual goes the long way (`handlers/groups/offsets.py`), which also says what is wrong with it: a topic that
-nobody knows, an explicit retention time, bytes that are no text, a group that refuses the commit, a shard that is not here.
-Until everything is known to be well, nothing has been changed.
+Whatever is unusual goes the long way (`handlers/groups/offsets.py`), which also says what is wrong with it: a topic
+that nobody knows, an explicit retention time, bytes that are no text, a group that refuses the commit, a shard that is
+not here. Until everything is known to be well, nothing has been changed.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -18,26 +18,26 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from tidelog.broker.coordinator._offset_record cimport MAX_TEXT, Text, offset_record, text_of
 from tidelog.broker.coordinator.group.offsets._committed cimport Committed
-from tidelog.broker.network._hot cimport Taker
+from tidelog.broker.handlers.groups._group_taker cimport GroupTaker
 from tidelog.broker.requests._reader cimport (
-    Cursor, load_i16, load_i32, open_request, read_i32, read_i64, read_length, read_text, skip, skip_tags,
+    Cursor, api_version, correlation_id, open_request, read_i32, read_i64, read_length, read_text, skip, skip_tags,
 )
 from tidelog.broker.requests._writer cimport Writer
 from tidelog.net._connection cimport ServerConnection
 
 from tidelog.broker.coordinator.group.offsets.commits import commit_error
 from tidelog.broker.coordinator.shard import RECORD_OVERHEAD
+from tidelog.broker.handlers.groups.versions import OffsetCommit
 from tidelog.common.errors import KafkaError
 
-cdef enum:
-    FIRST_VERSION = 2            # before it, a commit names its own time, or goes to the store
-    LAST_VERSION = 10
-    RETENTION_UNTIL = 4
-    LEADER_EPOCHS = 6
-    INSTANCE_IDS = 7
-    FLEXIBLE = 8
-    TOPIC_IDS = 10
-    THROTTLE_TIME = 3
+cdef int FIRST_VERSION = OffsetCommit.RETENTION_TIME  # before it, a commit names its own time, or goes to the store
+cdef int LAST_VERSION = OffsetCommit.TOPIC_IDS
+cdef int LAST_WITH_RETENTION_TIME = OffsetCommit.LAST_WITH_RETENTION_TIME
+cdef int THROTTLE_TIME = OffsetCommit.THROTTLE_TIME
+cdef int LEADER_EPOCHS = OffsetCommit.LEADER_EPOCHS
+cdef int INSTANCE_IDS = OffsetCommit.INSTANCE_IDS
+cdef int FLEXIBLE = OffsetCommit.FLEXIBLE
+cdef int TOPIC_IDS = OffsetCommit.TOPIC_IDS
 
 cdef Py_ssize_t OVERHEAD = RECORD_OVERHEAD
 
@@ -69,15 +69,13 @@ cdef class Answers:
             self.taker.answer(ask, code)
 
 
-cdef class CommitTaker(Taker):
-    """`runtime` has the group shards, `metadata` the topics."""
+cdef class CommitTaker(GroupTaker):
+    """`metadata` has the topics; `open` the answers that wait for the append that each shard gathers at present."""
 
-    cdef object runtime
     cdef object metadata
     cdef object clock
     cdef int32_t max_metadata
     cdef dict open
-    cdef Writer out
 
     # Of the request at hand:
     cdef str group
@@ -86,20 +84,21 @@ cdef class CommitTaker(Taker):
     cdef Py_ssize_t size
 
     def __init__(self, runtime, metadata, clock, int32_t max_metadata):
-        self.runtime = runtime
+        super().__init__(runtime)
         self.metadata = metadata
         self.clock = clock
         self.max_metadata = min(max_metadata, MAX_TEXT)
         self.open = {}
-        self.out = Writer(b"")
 
-    cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
+    cdef int take(self, ServerConnection connection, bytearray owner, uint8_t* base, Py_ssize_t position,
+                  Py_ssize_t size) except -1:
         cdef Cursor c
         cdef Ask ask
         cdef str member, instance = None
         cdef int32_t generation
         cdef uint8_t* topics
-        cdef int16_t version = load_i16(frame + 2)
+        cdef uint8_t* frame = base + position
+        cdef int16_t version = api_version(frame)
         cdef bint compact = version >= FLEXIBLE
         if version < FIRST_VERSION or version > LAST_VERSION:
             return 0
@@ -109,7 +108,7 @@ cdef class CommitTaker(Taker):
         member = read_text(&c, compact, False)
         if version >= INSTANCE_IDS:
             instance = read_text(&c, compact, True)
-        if version <= RETENTION_UNTIL and read_i64(&c) != -1:
+        if version <= LAST_WITH_RETENTION_TIME and read_i64(&c) != -1:
             return 0
         topics = c.p
         if c.bad or not self.read_topics(&c, version):
@@ -124,7 +123,7 @@ cdef class CommitTaker(Taker):
         ask = Ask.__new__(Ask)
         ask.connection = connection
         ask.version = version
-        ask.correlation = load_i32(frame + 4)
+        ask.correlation = correlation_id(frame)
         ask.frame = PyBytes_FromStringAndSize(<char*>topics, c.end - topics)
         connection.begin()
         self.taken += 1
@@ -192,7 +191,8 @@ cdef class CommitTaker(Taker):
             self.size += PyBytes_GET_SIZE(<bytes>record[0]) + PyBytes_GET_SIZE(<bytes>record[1]) + OVERHEAD
         return 1
 
-    # -- answers --------------------------------------------------------------------------------------------------------
+    # -- answers
+    # --------------------------------------------------------------------------------------------------------
 
     cdef int wait(self, object shard, object sequence, Ask ask) except -1:
         cdef Answers answers = self.open.get(shard)
@@ -218,12 +218,9 @@ cdef class CommitTaker(Taker):
         c.end = c.p + PyBytes_GET_SIZE(ask.frame)
         c.bad = False
         out.size = 0
-        out.put_32(0)
-        out.put_32(ask.correlation)
-        if compact:
-            out.put_varint(0)
+        out.begin_answer(ask.correlation, compact)
         if ask.version >= THROTTLE_TIME:
-            out.put_32(0)
+            out.put_throttle()
         topics = read_length(&c, compact, 4)
         out.put_length(topics, compact, 4)
         for _ in range(topics):
@@ -237,9 +234,7 @@ cdef class CommitTaker(Taker):
             if compact:
                 skip_tags(&c)
                 out.put_varint(0)
-        if compact:
-            out.put_varint(0)
-        out.patch_32(0, <int32_t>(out.size - 4))
+        out.end_answer(0, compact)
         ask.connection.send(out.start(), out.size)
         ask.connection.finish()
         return 0

@@ -1,5 +1,3 @@
-from tidelog.broker.coordinator.runtime import Runtime
-from tidelog.broker.network._hot import Taker
+from tidelog.broker.handlers.groups._group_taker import GroupTaker
 
-class OffsetFetchTaker(Taker):
-    def __init__(self, runtime: Runtime) -> None: ...
+class OffsetFetchTaker(GroupTaker): ...

@@ -1,51 +1,52 @@
 """OffsetFetch for partitions of one group, from the bytes of the request to those of the answer in one pass.
 
 A fetch for all that a group has, for several groups, by topic ids, with an error, or while something of it is not
-committed yet goes the long way; so does one that asks for stable offsets of a group that has offsets in open transactions.
+committed yet goes the long way; so does one that asks for stable offsets of a group that has offsets in open
+transactions.
 """
 
 from libc.stdint cimport int16_t, int32_t, uint8_t
 
 from tidelog.broker.coordinator.group.offsets._committed cimport Committed
-from tidelog.broker.network._hot cimport Taker
+from tidelog.broker.handlers.groups._group_taker cimport GroupTaker
 from tidelog.broker.requests._reader cimport (
-    Cursor, load_i16, load_i32, open_request, read_i8, read_i32, read_length, read_text, skip_tags,
+    Cursor, api_version, correlation_id, open_request, read_i8, read_i32, read_length, read_text, skip_tags,
 )
 from tidelog.broker.requests._writer cimport Writer
 from tidelog.net._connection cimport ServerConnection
 
+from tidelog.broker.handlers.groups.versions import OffsetFetch
 from tidelog.common.errors import KafkaError
 
 cdef enum:
-    FIRST_VERSION = 1            # before it, offsets were in the store
-    LAST_VERSION = 9             # after it, topics go by id
-    GROUP_ERROR = 2
-    THROTTLE_TIME = 3
-    LEADER_EPOCHS = 5
-    FLEXIBLE = 6
-    REQUIRE_STABLE = 7
-    GROUPS = 8
-    MEMBERS = 9
+    FIRST_VERSION = 1           # before it, offsets were in the store
+
+cdef int GROUP_ERROR = OffsetFetch.GROUP_ERROR
+cdef int THROTTLE_TIME = OffsetFetch.THROTTLE_TIME
+cdef int LEADER_EPOCHS = OffsetFetch.LEADER_EPOCHS
+cdef int FLEXIBLE = OffsetFetch.FLEXIBLE
+cdef int REQUIRE_STABLE = OffsetFetch.REQUIRE_STABLE
+cdef int GROUPS = OffsetFetch.GROUPS
+cdef int MEMBERS = OffsetFetch.MEMBERS
+cdef int TOPIC_IDS = OffsetFetch.TOPIC_IDS
 
 
-cdef class OffsetFetchTaker(Taker):
-    """`runtime` has the group shards."""
+cdef class OffsetFetchTaker(GroupTaker):
+    """Answers at once: reads a partition's number from the request and writes its offset into the answer, in one pass.
 
-    cdef object runtime
-    cdef Writer out
+    What turns out to be unusual half way has changed nothing: the answer so far is thrown away.
+    """
 
-    def __init__(self, runtime):
-        self.runtime = runtime
-        self.out = Writer(b"")
-
-    cdef int take(self, ServerConnection connection, uint8_t* frame, Py_ssize_t size) except -1:
+    cdef int take(self, ServerConnection connection, bytearray owner, uint8_t* base, Py_ssize_t position,
+                  Py_ssize_t size) except -1:
         cdef Cursor c
         cdef Writer out = self.out
         cdef str group, member = None
         cdef int32_t epoch = -1
-        cdef int16_t version = load_i16(frame + 2)
+        cdef uint8_t* frame = base + position
+        cdef int16_t version = api_version(frame)
         cdef bint compact = version >= FLEXIBLE
-        if version < FIRST_VERSION or version > LAST_VERSION:
+        if version < FIRST_VERSION or version >= TOPIC_IDS:
             return 0
         open_request(&c, frame, size, compact)
         if version >= GROUPS and read_length(&c, True, 4) != 1:
@@ -63,7 +64,7 @@ cdef class OffsetFetchTaker(Taker):
             return 0
         if not shard.settled:
             return 0
-        self.begin(load_i32(frame + 4), version, group)
+        self.begin(correlation_id(frame), version, group)
         store = shard.machine.state.offsets
         if not self.put_topics(&c, store.of_group(group), version):
             return 0
@@ -79,29 +80,25 @@ cdef class OffsetFetchTaker(Taker):
         return 1
 
     cdef int begin(self, int32_t correlation, int version, str group) except -1:
+        """What stands before the topics: from GROUPS on, an array of one group."""
         cdef Writer out = self.out
         out.size = 0
-        out.put_32(0)
-        out.put_32(correlation)
-        if version >= FLEXIBLE:
-            out.put_varint(0)
+        out.begin_answer(correlation, version >= FLEXIBLE)
         if version >= THROTTLE_TIME:
-            out.put_32(0)
+            out.put_throttle()
         if version >= GROUPS:
             out.put_length(1, True, 4)
             out.put_text(group, True)
         return 0
 
     cdef int end(self, int version) except -1:
+        """What stands behind the topics: the group's error, and from GROUPS on the end of the group."""
         cdef Writer out = self.out
         if version >= GROUP_ERROR:
             out.put_16(0)
         if version >= GROUPS:
             out.put_varint(0)
-        if version >= FLEXIBLE:
-            out.put_varint(0)
-        out.patch_32(0, <int32_t>(out.size - 4))
-        return 0
+        return out.end_answer(0, version >= FLEXIBLE)
 
     cdef int put_topics(self, Cursor* c, dict offsets, int version) except -1:
         """Answer for every partition that is asked for; 0 when the request is of another kind."""
@@ -128,6 +125,7 @@ cdef class OffsetFetchTaker(Taker):
         return not c.bad
 
     cdef int put_partition(self, dict offsets, str name, int32_t index, int version) except -1:
+        """A partition without a committed offset is no error: -1, and no words."""
         cdef Writer out = self.out
         cdef Committed entry = <Committed>offsets.get((name, index)) if offsets else None
         out.put_32(index)

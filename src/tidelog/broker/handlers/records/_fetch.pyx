@@ -1,8 +1,8 @@
 """Fetch requests and answers in C: consumers ask for hundreds of partitions at a time, and ask all the time.
 
-`FetchAsk.decode` reads a request of any version; `FetchAnswer.encode_parts` writes the answer of any version, with file slices
-as parts of their own. Both say the same as the messages of `tidelog.protocol` (the tests hold them against each other); the
-rest of the broker sees plain attributes.
+`FetchAsk.decode` reads a request of any version; `FetchAnswer.encode_parts` writes the answer of any version, with file
+slices as parts of their own. Both say the same as the messages of `tidelog.protocol` (the tests hold them against each
+other); the rest of the broker sees plain attributes.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
@@ -189,7 +189,8 @@ cdef class FetchAsk:
         return 0
 
     def fetches(self, resolve):
-        """The partitions by their key in a session; `resolve(topic_id)` names a topic or is None, an error `unknown`."""
+        """The partitions by their key in a session; `resolve(topic_id)` names a topic or is None, an error
+        `unknown`."""
         cdef dict found = {}
         cdef PartitionFetch fetch
         for name, topic_id, partitions in self.topics:

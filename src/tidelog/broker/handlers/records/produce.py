@@ -1,6 +1,6 @@
 """Produce, versions 0 to 13: append records to partitions.
 
-The common kind of request never gets here (`network/_hot.pyx`). What does: compressed batches, old message sets,
+The common kind of request never gets here (`_produce.pyx`). What does: compressed batches, old message sets,
 what begins a transaction, acks that must wait for other replicas, and everything that is wrong.
 
 Each partition succeeds or fails by itself. Long work (unpacking, packing anew, converting) is done on a thread; the

@@ -82,12 +82,12 @@ class Producer:
                 transactional=transactional,
             )
             parts[partition][-1] ^= spoil
-        before = self._sink.hot_requests
+        before = self._sink.taken()[ApiKey.PRODUCE]
         self._correlation += 1
         request = produce_request({"t": parts}, acks=-1, transactional_id=name)
         self._client.writer.write(encode_request(ApiKey.PRODUCE, self._version, self._correlation, "c", request))
         self.frames.append(await self._client.receive_frame())
-        self.hot.append(self._sink.hot_requests - before)
+        self.hot.append(self._sink.taken()[ApiKey.PRODUCE] - before)
 
     async def _until_free(self, key: ApiKey, version: int, request):
         while True:

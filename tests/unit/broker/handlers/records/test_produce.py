@@ -60,7 +60,7 @@ def test_offsets_and_answers_of_every_version(tmp_path, version, hot):
                 assert [part.error_message for part in parts] == [None] * 3
                 if version >= 13:
                     assert [topic.topic_id for topic in response.responses] == [first, second]
-            assert broker.network.sink.hot_requests == (2 if hot else 0)
+            assert broker.network.sink.taken()[ApiKey.PRODUCE] == (2 if hot else 0)
 
     run(main())
 
@@ -215,8 +215,8 @@ def test_requests_of_many_connections_become_few_appends(tmp_path):
                 offsets[number % 2] += mine
                 writer.close()
             assert sorted(offsets[0]) == sorted(offsets[1]) == list(range(240))
-            assert broker.network.sink.hot_requests == 480
-            assert broker.network.sink.groups_made < 240
+            assert broker.network.sink.taken()[ApiKey.PRODUCE] == 480
+            assert broker.network.sink.taker(ApiKey.PRODUCE).runs_made < 240
 
     run(main())
 

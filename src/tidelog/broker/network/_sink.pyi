@@ -1,0 +1,19 @@
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from tidelog.broker.requests._taker import Taker
+from tidelog.net._connection import FrameSink, ServerConnection
+from tidelog.protocol.api import ApiKey
+
+class LongWay(Protocol):
+    """Who takes what no taker takes."""
+
+    def on_request(self, connection: ServerConnection, frame: bytearray) -> None: ...
+    def on_lost(self, connection: ServerConnection) -> None: ...
+
+class RequestSink(FrameSink):
+    hot: bool
+    def __init__(self, dispatcher: LongWay, loop: Any, *, hot: bool = True) -> None: ...
+    def set_takers(self, takers: Mapping[ApiKey, Taker]) -> None: ...
+    def taker(self, key: int) -> Taker | None: ...
+    def taken(self) -> dict[int, int]: ...

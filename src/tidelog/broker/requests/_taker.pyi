@@ -1,0 +1,3 @@
+class Taker:
+    taken: int
+    pending: int
