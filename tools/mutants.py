@@ -124,8 +124,8 @@ MUTANTS = [
     ),
     Mutant(
         "old-format-by-the-short-way",
-        "broker/network/dispatcher.py",
-        "            and partition.rules.magic == MAGIC_V2\n",
+        "broker/handlers/records/lanes.py",
+        "        and partition.rules.magic == MAGIC_V2\n",
         "",
         OLD_FORMATS,
     ),
