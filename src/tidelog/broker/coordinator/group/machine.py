@@ -9,7 +9,6 @@ group decides who handles it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
 from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.admin import GroupAdmin
@@ -18,16 +17,17 @@ from tidelog.broker.coordinator.group.bridge.migration import Migration
 from tidelog.broker.coordinator.group.classic.group import ClassicGroup
 from tidelog.broker.coordinator.group.classic.join import ClassicJoin
 from tidelog.broker.coordinator.group.classic.rebalance import ClassicRebalance
-from tidelog.broker.coordinator.group.classic.states import ClassicState
 from tidelog.broker.coordinator.group.classic.sync import ClassicSync
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer.heartbeat import ConsumerHeartbeat
-from tidelog.broker.coordinator.group.consumer.member import ConsumerMember
 from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
 from tidelog.broker.coordinator.group.emitter import Emitter
 from tidelog.broker.coordinator.group.offsets._committed import Committed
 from tidelog.broker.coordinator.group.offsets.commits import Commits
+from tidelog.broker.coordinator.group.offsets.expiry import OffsetExpiry
+from tidelog.broker.coordinator.group.offsets.fencing import EPOCH_COMMIT_VERSION, CommitFence
+from tidelog.broker.coordinator.group.offsets.fetches import fetch_offsets
 from tidelog.broker.coordinator.group.offsets.store import Partition
 from tidelog.broker.coordinator.group.state import GroupState
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
@@ -54,9 +54,6 @@ from tidelog.protocol.messages import (
     TxnOffsetCommitRequest,
 )
 
-#: The first OffsetCommit version that knows member epochs.
-EPOCH_COMMIT_VERSION = 9
-
 
 class GroupMachine:
     def __init__(self, *, timers: Timers, clock: Clock, rng: Rng, view: MetadataView, config: GroupConfig) -> None:
@@ -64,10 +61,13 @@ class GroupMachine:
         self._clock = clock
         self._config = config
         self._timers = timers
-        self._view = view
-        self.commits = Commits(self.state.offsets, clock, config)
+        self._commits = Commits(clock, config)
+        self._expiry = OffsetExpiry(self.state.offsets, config)
         self.admin = GroupAdmin(self.state, view, config.consumer_assignors[0])
         self._rebalance = ClassicRebalance(timers, clock, config)
+        fence = CommitFence(self.state.groups, self._rebalance, view)
+        self.check_commit = fence.check_commit  # bound here: every commit asks, and a hop would cost it
+        self.check_fetch = fence.check_fetch
         self._join = ClassicJoin(self._rebalance, rng)
         self._sync = ClassicSync(self._rebalance)
         update = ConsumerUpdate(view, clock, config)
@@ -197,7 +197,7 @@ class GroupMachine:
             request.topics,
             version=version,
         )
-        return self.commits.commit(request)
+        return self._commits.commit(request)
 
     def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> Result:
         self.check_commit(
@@ -209,87 +209,19 @@ class GroupMachine:
             version=EPOCH_COMMIT_VERSION,
             transactional=True,
         )
-        return self.commits.commit_in_transaction(request)
-
-    def check_commit(
-        self,
-        group_id: str,
-        member_id: str,
-        instance_id: str | None,
-        generation: int,
-        topics: Iterable[Any] | None,
-        *,
-        version: int,
-        transactional: bool = False,
-    ) -> None:
-        """Raise unless this member may commit now. Without `topics`, only an epoch that is current is good enough."""
-        group = self.state.groups.get(group_id)
-        if group is None:
-            if generation >= 0:
-                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-            return  # an offsets-only group is born by the replay of its first commit
-        if isinstance(group, ConsumerGroup):
-            if not (transactional and generation < 0 and not member_id and instance_id is None):
-                self._check_consumer_commit(group, member_id, generation, topics, version)
-            return
-        if group.is_in(ClassicState.DEAD):
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if generation < 0 and group.is_in(ClassicState.EMPTY):
-            return
-        if generation >= 0 or member_id or instance_id is not None:
-            group.check_member(member_id, instance_id)
-            if generation != group.generation:
-                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        elif not transactional and not group.is_in(ClassicState.EMPTY):
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        if not transactional and group.is_in(ClassicState.COMPLETING_REBALANCE):
-            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        if not transactional and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
-            self._rebalance.keep_alive(group, group.members[member_id])
-
-    def _check_consumer_commit(
-        self, group: ConsumerGroup, member_id: str, epoch: int, topics: Iterable[Any] | None, version: int
-    ) -> None:
-        """An epoch that has passed is good enough for partitions that the member has had since then (KIP-1251)."""
-        if epoch < 0 and not group.members:
-            return
-        member = group.member(member_id)
-        if not member.uses_classic and version < EPOCH_COMMIT_VERSION:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        if epoch == member.epoch or (epoch < member.epoch and self._had_all(member, epoch, topics)):
-            return
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION if member.uses_classic else ErrorCode.STALE_MEMBER_EPOCH)
-
-    def _had_all(self, member: ConsumerMember, epoch: int, topics: Iterable[Any] | None) -> bool:
-        if topics is None:
-            return False
-        for topic in topics:
-            known = self._view.topic(topic.name)
-            if known is None or not all(
-                member.may_commit(known.topic_id, entry.partition_index, epoch) for entry in topic.partitions
-            ):
-                return False
-        return True
+        return self._commits.commit_in_transaction(request)
 
     def fetch(
         self, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
     ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
         self.check_fetch(group.group_id, group.member_id, group.member_epoch)
-        return self.commits.fetch(group, require_stable)
-
-    def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
-        """Raise unless whoever says that it is a member of a consumer group is one, and is up to date."""
-        group = self.state.groups.get(group_id)
-        if isinstance(group, ConsumerGroup) and (member_id is not None or member_epoch >= 0):
-            member = group.member(member_id or "")
-            if not member.uses_classic and member.epoch != member_epoch:
-                raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
+        return fetch_offsets(self.state.offsets, group, require_stable)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> Result:
         group = self.state.group(request.group_id)
         if isinstance(group, ClassicGroup) and not group.is_empty and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-        return self.commits.delete(group, request)
+        return self._expiry.delete(group, request)
 
     def expire_offsets(self, group_ids: Iterable[str] | None = None) -> Result:
         """Tombstones of expired offsets, and of empty groups that have none left: of these groups, or of all."""
@@ -298,7 +230,7 @@ class GroupMachine:
         groups = self.state.groups
         wanted = groups if group_ids is None else group_ids
         for group in [groups[name] for name in wanted if name in groups]:
-            expired, none_left = self.commits.expired(group, now)
+            expired, none_left = self._expiry.expired(group, now)
             records += expired
             if none_left and group.is_empty:
                 records += self.admin.tombstones(group)
