@@ -155,7 +155,7 @@ class Node:
                 group_configs=self.group_configs,
                 metadata=self.metadata,
                 replicas=self.replicas,
-                completions=self.purgatories.completions,
+                purgatories=self.purgatories,
                 peers=self.peers,
                 next_producer_id=self.producer_ids.next,
                 clock=self.clock,

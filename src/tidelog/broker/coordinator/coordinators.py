@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.metadata.images import TopicImage
     from tidelog.broker.peers.connections import PeerConnections
-    from tidelog.broker.purgatory.completions import Completions
+    from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.replica_manager import ReplicaManager
 
 
@@ -51,7 +51,7 @@ class Coordinators:
         group_configs: Mapping[str, Mapping[str, str]],
         metadata: MetadataCache,
         replicas: ReplicaManager,
-        completions: Completions,
+        purgatories: Purgatories,
         peers: PeerConnections,
         next_producer_id: Callable[[], Awaitable[int]],
         clock: Clock,
@@ -67,7 +67,7 @@ class Coordinators:
         self._recurring = Recurring(scheduler)
         self._sweeps: set[asyncio.Task[None]] = set()
         self._view = CacheView(metadata)
-        self._writer = ReplicaWriter(replicas, completions, config[keys.OFFSETS_COMMIT_TIMEOUT_MS])
+        self._writer = ReplicaWriter(replicas, purgatories, config[keys.OFFSETS_COMMIT_TIMEOUT_MS])
         self.group_config = GroupConfig.of(config, group_configs)
         self._transaction_config = TransactionConfig.of(config)
         self.group = Service(self._runtime(GROUP_METADATA_TOPIC, self._group_machine, GROUP_CODEC))

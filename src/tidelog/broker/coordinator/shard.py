@@ -26,7 +26,6 @@ from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.broker.coordinator.timers import Action, ShardTimers, Timers
 from tidelog.common.clock import Clock
 from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
-from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import TopicPartition
 from tidelog.records.format.batch import iter_batches
@@ -79,12 +78,8 @@ class ShardState(Enum):
     CLOSED = "Closed"
 
 
-class _Parked(NamedTuple):
-    """An answer, or a step, that waits for the appends before it. `error` None means that they are committed."""
-
-    sequence: int
-    done: Callable[[KafkaError | None], None]
-
+Parked = tuple[int, Callable[[KafkaError | None], None]]
+"""An answer, or a step, and the number of the append that it waits for: called with None once that is committed."""
 
 Encoded = tuple[bytes, bytes | None]
 """A record as its key and its value."""
@@ -146,7 +141,7 @@ class Shard:
         self._flush_due = False
         self._written = 0  # appends handed to the writer, plus one while a batch is being gathered
         self._committed = 0
-        self._parked: deque[_Parked] = deque()
+        self._parked: deque[Parked] = deque()
         self._handling = 0
 
     # -- loading ---------------------------------------------------------------------------------------------------
@@ -418,21 +413,22 @@ class Shard:
         elif self._written <= self._committed and not self._parked:
             done(None)
         else:
-            self._parked.append(_Parked(self._written, done))
+            self._parked.append((self._written, done))
 
-    def _release(self) -> None:
-        if self._handling:
+    def _release(self, failed: KafkaError | None = None) -> None:
+        """Answer who waits for what is committed by now; or, with an error, everybody.
+
+        One answer, or step, that fails must not keep the others from theirs.
+        """
+        if self._handling and failed is None:
             self._scheduler.call_soon(self._release)
             return
-        while self._parked and self._parked[0].sequence <= self._committed:
-            self._answer(self._parked.popleft(), None)
-
-    def _answer(self, parked: _Parked, error: KafkaError | None) -> None:
-        """One answer, or step, that fails must not keep the others from theirs."""
-        try:
-            parked.done(error)
-        except Exception:
-            logger.exception("%s: what waited for an append failed", self.tp)
+        while self._parked and (failed is not None or self._parked[0][0] <= self._committed):
+            _, done = self._parked.popleft()
+            try:
+                done(failed)
+            except Exception:
+                logger.exception("%s: what waited for an append failed", self.tp)
 
     def _fail(self, error: ErrorCode) -> None:
         """Memory and log disagree: drop the shard; the runtime loads a new one."""
@@ -447,7 +443,6 @@ class Shard:
         self.state = ShardState.CLOSED
         self.timers.cancel_all()
         self._batch.clear()
-        while self._parked:
-            self._answer(self._parked.popleft(), KafkaError(error))
+        self._release(KafkaError(error))
         if active:
             self.machine.on_unloaded()

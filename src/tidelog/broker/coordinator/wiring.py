@@ -17,7 +17,7 @@ from tidelog.records.kernel._batches import BatchRun
 
 if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
-    from tidelog.broker.purgatory.completions import Completions
+    from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.replica_manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
@@ -28,9 +28,9 @@ Done = Callable[[ErrorCode], None]
 class ReplicaWriter:
     """A `PartitionWriter` over the replica manager. A broker alone commits as it appends: `done` comes at once."""
 
-    def __init__(self, replicas: ReplicaManager, completions: Completions, timeout_ms: int) -> None:
+    def __init__(self, replicas: ReplicaManager, purgatories: Purgatories, timeout_ms: int) -> None:
         self._replicas = replicas
-        self._completions = completions
+        self._purgatories = purgatories
         self._timeout_ms = timeout_ms
         self._waiting: set[asyncio.Task[None]] = set()
 
@@ -56,8 +56,9 @@ class ReplicaWriter:
             return
         code: ErrorCode | None = None
         if not info.flush_required:
-            with self._completions.later():  # a shard is at work: it can take no other request now
-                replicas.on_moved(partition)
+            if partition.watchers or self._purgatories.anyone_waits:  # hardly ever: nobody reads these topics
+                with self._purgatories.completions.later():  # a shard is at work: it can take no other request now
+                    replicas.on_moved(partition)
             code = partition.committed(info.last_offset + 1)
         if code is None:
             self._wait(partition, info, done)

@@ -13,7 +13,7 @@ from tidelog.broker.coordinator.coordinators import Coordinators
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.peers.connections import PeerConnections
-from tidelog.broker.purgatory.completions import Completions
+from tidelog.broker.purgatory.purgatories import Purgatories
 from tidelog.common.errors import ErrorCode
 from tidelog.common.rng import seeded_rng
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
@@ -64,7 +64,7 @@ class Parts:
             group_configs={},
             metadata=metadata,
             replicas=self.replicas,
-            completions=Completions(self.scheduler),
+            purgatories=Purgatories(self.clock, self.scheduler),
             peers=PeerConnections(metadata, "PLAINTEXT", "test"),
             next_producer_id=None,
             clock=self.clock,

@@ -40,7 +40,7 @@ async def test_who_reads_what_a_coordinator_writes_is_answered_when_that_has_fin
         builder = BatchBuilder()
         builder.append(0, b"k", b"v")
         answers = []
-        writer = ReplicaWriter(broker.replicas, broker.purgatories.completions, 1000)
+        writer = ReplicaWriter(broker.replicas, broker.purgatories, 1000)
         writer.append(tp, NO_EPOCH, builder.build(), answers.append)
         assert answers == [ErrorCode.NONE]
         assert reader.completed

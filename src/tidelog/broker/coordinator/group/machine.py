@@ -23,12 +23,10 @@ from tidelog.broker.coordinator.group.consumer.heartbeat import ConsumerHeartbea
 from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
 from tidelog.broker.coordinator.group.emitter import Emitter
-from tidelog.broker.coordinator.group.offsets._committed import Committed
 from tidelog.broker.coordinator.group.offsets.commits import Commits
 from tidelog.broker.coordinator.group.offsets.expiry import OffsetExpiry
 from tidelog.broker.coordinator.group.offsets.fencing import EPOCH_COMMIT_VERSION, CommitFence
 from tidelog.broker.coordinator.group.offsets.fetches import fetch_offsets
-from tidelog.broker.coordinator.group.offsets.store import Partition
 from tidelog.broker.coordinator.group.state import GroupState
 from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
 from tidelog.broker.coordinator.metadata import MetadataView
@@ -68,6 +66,7 @@ class GroupMachine:
         fence = CommitFence(self.state.groups, self._rebalance, view)
         self.check_commit = fence.check_commit  # bound here: every commit asks, and a hop would cost it
         self.check_fetch = fence.check_fetch
+        self.replay_commits = self.state.replay_commits
         self._join = ClassicJoin(self._rebalance, rng)
         self._sync = ClassicSync(self._rebalance)
         update = ConsumerUpdate(view, clock, config)
@@ -80,9 +79,6 @@ class GroupMachine:
 
     def replay(self, record: CoordinatorRecord, producer_id: int = -1) -> None:
         self.state.replay(record, producer_id)
-
-    def replay_commits(self, group_id: str, entries: Iterable[tuple[Partition, Committed]]) -> None:
-        self.state.replay_commits(group_id, entries)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
         self.state.replay_marker(producer_id, producer_epoch, committed)

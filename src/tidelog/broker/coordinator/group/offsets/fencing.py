@@ -59,19 +59,20 @@ class CommitFence:
             if not (transactional and generation < 0 and not member_id and instance_id is None):
                 self._check_consumer_commit(group, member_id, generation, topics, version)
             return
-        if group.is_in(ClassicState.DEAD):
+        state = group.state
+        if state is ClassicState.DEAD:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if generation < 0 and group.is_in(ClassicState.EMPTY):
+        if generation < 0 and state is ClassicState.EMPTY:
             return
         if generation >= 0 or member_id or instance_id is not None:
             group.check_member(member_id, instance_id)
             if generation != group.generation:
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        elif not transactional and not group.is_in(ClassicState.EMPTY):
+        elif not transactional and state is not ClassicState.EMPTY:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        if not transactional and group.is_in(ClassicState.COMPLETING_REBALANCE):
+        if not transactional and state is ClassicState.COMPLETING_REBALANCE:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        if not transactional and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
+        if not transactional and state in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
             self._rebalance.keep_alive(group, group.members[member_id])
 
     def _check_consumer_commit(
