@@ -37,7 +37,7 @@ PAGE = ROOT / "docs" / "reference" / "configuration.md"
 SOURCES = ROOT / "src" / "tidelog"
 #: What has no effect on a broker: declaring, checking and listing keys; and the clients, who have keys of equal names.
 IDLE = re.compile(
-    r"broker/config/(?!broker_config)|broker/(controller/config_changes|handlers/configs/)|log/topic_keys|log/config|client/|spark/"
+    r"broker/config/(?!broker_config)|broker/(controller/config_changes|metadata/config_entries)|log/topic_keys|log/config|client/|spark/"
 )
 #: Keys whose names are put together where they are read.
 FAMILIES = re.compile(r"log\.cleaner\.|group\.(consumer|share)\.(min|max)\.(session|heartbeat|record|assignment)\.")

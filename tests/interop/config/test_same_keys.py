@@ -9,7 +9,7 @@ import pytest
 
 from support.kafka import KAFKA_3, KAFKA_4, kafka_jars
 from tidelog.broker import config as keys
-from tidelog.broker.handlers.configs.entries import text_of
+from tidelog.broker.metadata.config_entries import text_of
 from tidelog.log.config import TOPIC_KEYS
 
 pytestmark = pytest.mark.java

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from tidelog.broker.adoption.metadata_log import BROKER_RESOURCE, TOPIC_RESOURCE, KafkaMetadata
 from tidelog.broker.config.definition import BROKER_KEYS
-from tidelog.broker.handlers.security.quotas import entity_path
-from tidelog.broker.handlers.security.scram import MECHANISMS, credential_text
+from tidelog.broker.quotas.entities import entity_path
+from tidelog.broker.security.scram import MECHANISMS, credential_text
 from tidelog.broker.store import paths
 from tidelog.common.config import ConfigDef, ConfigError
 

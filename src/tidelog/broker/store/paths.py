@@ -13,6 +13,7 @@
 /admin/reassign_partitions  /admin/preferred_replica_election
 /latest_producer_id_block                     the last block of producer ids that was given out
 /isr_change_notification  /log_dir_event_notification
+/consumers/<group>/offsets/<topic>/<p>         offsets of consumers of 0.8, who kept them here themselves
 /tidelog/adopted                              ours: what was taken over from an Apache Kafka, and how much is known
 """
 
@@ -38,6 +39,7 @@ PREFERRED_ELECTION = "/admin/preferred_replica_election"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
+CONSUMERS = "/consumers"
 ADOPTED = "/tidelog/adopted"
 
 DEFAULT_ENTITY = "<default>"
@@ -89,6 +91,51 @@ def topic_config(name: str) -> str:
 def broker_config(node_id: int | None) -> str:
     """The node of one broker's dynamic configs, or (None) of the default for all."""
     return f"{BROKER_CONFIGS}/{DEFAULT_ENTITY if node_id is None else node_id}"
+
+
+def user_config(name: str | None) -> str:
+    """The node of a user's quotas and SCRAM credentials; None is the default of all users, here and below."""
+    return f"{USER_CONFIGS}/{_entity(name)}"
+
+
+def client_config(name: str | None) -> str:
+    return f"{CLIENT_CONFIGS}/{_entity(name)}"
+
+
+def user_client_config(user: str | None, client: str | None) -> str:
+    """The node of what holds for one user with one client id."""
+    return f"{user_config(user)}/clients/{_entity(client)}"
+
+
+def ip_config(address: str | None) -> str:
+    return f"{IP_CONFIGS}/{_entity(address)}"
+
+
+def group_config(name: str) -> str:
+    return f"{GROUP_CONFIGS}/{sanitize(name)}"
+
+
+def client_metrics_config(name: str) -> str:
+    return f"{CLIENT_METRICS_CONFIGS}/{sanitize(name)}"
+
+
+def consumer_offset(group: str, topic: str, partition: int) -> str:
+    """The offset, in digits, that a group of Kafka 0.8's consumers has come to."""
+    return f"{CONSUMERS}/{group}/offsets/{topic}/{partition}"
+
+
+def is_part(name: str) -> bool:
+    """Whether a name can be part of a path as it is: groups of old consumers are not percent-encoded."""
+    return name not in ("", ".", "..") and "/" not in name
+
+
+def _entity(name: str | None) -> str:
+    return DEFAULT_ENTITY if name is None else sanitize(name)
+
+
+def entity_name(part: str) -> str | None:
+    """The entity that a part of a path stands for, None for the default."""
+    return None if part == DEFAULT_ENTITY else unsanitize(part)
 
 
 def delete_topic(name: str) -> str:

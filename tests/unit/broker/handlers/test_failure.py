@@ -8,7 +8,7 @@ from support.messages import Randomizer
 from tidelog.broker.handlers import HANDLERS, Handler
 from tidelog.broker.handlers.failure import failed
 from tidelog.broker.handlers.records._fetch import FetchAsk
-from tidelog.broker.handlers.transactions import ends as transactions
+from tidelog.broker.handlers.transactions import end as transactions
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol import messages as m
 from tidelog.protocol.api import ApiKey, request_class, response_class

@@ -10,6 +10,7 @@ from typing import Any
 
 from tidelog.broker import config as keys
 from tidelog.broker.handlers.groups.services import GroupServices
+from tidelog.broker.store import paths
 from tidelog.broker.store.api import Create, Operation, SetData, Store
 from tidelog.broker.store.errors import NoNodeError
 from tidelog.broker.store.tree import ancestors
@@ -19,16 +20,6 @@ from tidelog.protocol.messages import OffsetCommitResponse, OffsetFetchRequest, 
 
 CommitAnswer = OffsetCommitResponse.OffsetCommitResponseTopic
 FetchAnswer = OffsetFetchResponse.OffsetFetchResponseTopic
-ROOT = "/consumers"
-
-
-def offset_path(group: str, topic: str, partition: int) -> str:
-    return f"{ROOT}/{group}/offsets/{topic}/{partition}"
-
-
-def is_storable(group: str) -> bool:
-    """Whether a group's name can be part of a path."""
-    return group not in ("", ".", "..") and "/" not in group
 
 
 async def commit_to_store(services: GroupServices, group: str, topics: list[Any]) -> OffsetCommitResponse:
@@ -40,7 +31,7 @@ async def commit_to_store(services: GroupServices, group: str, topics: list[Any]
         for entry in topic.partitions:
             code = _refusal(services, group, topic.name, entry)
             if not code:
-                path = offset_path(group, topic.name, entry.partition_index)
+                path = paths.consumer_offset(group, topic.name, entry.partition_index)
                 accepted[path] = str(entry.committed_offset).encode()
             answer.partitions.append(
                 OffsetCommitResponse.OffsetCommitResponsePartition(
@@ -57,7 +48,7 @@ def _refusal(services: GroupServices, group: str, topic: str, entry: Any) -> Err
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if len(entry.committed_metadata or "") > services.config[keys.OFFSET_METADATA_MAX_BYTES]:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    return ErrorCode.NONE if is_storable(group) else ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.NONE if paths.is_part(group) else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 async def _put(store: Store, nodes: Mapping[str, bytes]) -> None:
@@ -89,8 +80,8 @@ async def _fetch(
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     offset: int | None = None
     if services.metadata.partition(tp) is not None:
-        if is_storable(group):
-            offset = await _get(services, offset_path(group, tp.topic, tp.partition))
+        if paths.is_part(group):
+            offset = await _get(services, paths.consumer_offset(group, tp.topic, tp.partition))
         else:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
     return OffsetFetchResponse.OffsetFetchResponsePartition(

@@ -6,9 +6,9 @@ from collections import Counter
 
 from tidelog.broker import config as keys
 from tidelog.broker.controller.topic_plans import MAX_PARTITIONS_PER_BATCH, NewTopic, TopicPlan
-from tidelog.broker.handlers.configs.entries import topic_entries
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.topics.services import TopicServices
+from tidelog.broker.metadata.config_entries import topic_entries
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol.messages import (

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.handlers.transactions.fencing import FENCED_INIT_VERSION, fenced_code
 from tidelog.broker.handlers.transactions.services import TransactionServices
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from tidelog.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
-
-#: The first version that tells PRODUCER_FENCED from INVALID_PRODUCER_EPOCH.
-FENCED_VERSION = 4
 
 
 async def handle(
@@ -24,16 +22,11 @@ async def handle(
         )
     except KafkaError as error:
         return InitProducerIdResponse(
-            error_code=fenced_code(error.code, version >= FENCED_VERSION),
+            error_code=fenced_code(error.code, version >= FENCED_INIT_VERSION),
             producer_id=NO_PRODUCER_ID,
             producer_epoch=NO_PRODUCER_EPOCH,
         )
     return InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.epoch)
-
-
-def fenced_code(code: ErrorCode, knows_fenced: bool) -> ErrorCode:
-    """Old clients know a fenced producer only as one with an invalid epoch."""
-    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED and not knows_fenced else code
 
 
 def _expected(request: InitProducerIdRequest) -> ProducerIdentity | None:

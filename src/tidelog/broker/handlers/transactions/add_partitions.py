@@ -1,50 +1,33 @@
-"""AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, WriteTxnMarkers."""
+"""AddPartitionsToTxn, versions 0 to 5: partitions become part of a transaction before anything is written to them.
+
+The coordinator remembers them, so that it knows where to write markers when the transaction ends. All or none: if one
+partition does not exist, the others are OPERATION_NOT_ATTEMPTED. Versions 0 to 3 are a producer's own request for one
+transaction. From version 4 on (KIP-890) it is a request of brokers, for many transactions: they add partitions on
+behalf of producers that write right away, or only verify that a partition belongs to an open transaction.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity
+from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
 from tidelog.broker.handlers.context import RequestContext
-from tidelog.broker.handlers.transactions.init_producer_id import fenced_code
+from tidelog.broker.handlers.transactions.fencing import FENCED_VERSION, fenced_code
 from tidelog.broker.handlers.transactions.services import TransactionServices
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import (
-    GROUP_METADATA_TOPIC,
-    INTERNAL_TOPICS,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
-    TopicPartition,
-)
-from tidelog.protocol.api import ApiKey
-from tidelog.protocol.messages import (
-    AddOffsetsToTxnRequest,
-    AddOffsetsToTxnResponse,
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    EndTxnRequest,
-    EndTxnResponse,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
+from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.protocol.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 
-#: The first versions that tell PRODUCER_FENCED from INVALID_PRODUCER_EPOCH.
-FENCED_VERSION = 2
-#: AddPartitionsToTxn: from here on it is a request of brokers, for many transactions.
+#: From here on it is a request of brokers, for many transactions.
 BROKER_VERSION = 4
-#: EndTxn: from here on every end bumps the epoch.
-BUMP_VERSION = 5
 
 TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
 
 
-# -- AddPartitionsToTxn --------------------------------------------------------------------------------------------
-
-
-async def add_partitions(
+async def handle(
     services: TransactionServices, ctx: RequestContext, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
     version = ctx.header.api_version
@@ -109,8 +92,7 @@ def _refusals(
 
 
 def _refusal(services: TransactionServices, ctx: RequestContext, tp: TopicPartition) -> ErrorCode:
-    from_client = ctx.header.api_key == ApiKey.ADD_PARTITIONS_TO_TXN and ctx.header.api_version < BROKER_VERSION
-    if from_client and tp.topic in INTERNAL_TOPICS:
+    if ctx.header.api_version < BROKER_VERSION and tp.topic in INTERNAL_TOPICS:
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.NONE if services.metadata.partition(tp) is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -156,83 +138,3 @@ def _results(topics: Iterable[Any], codes: dict[TopicPartition, ErrorCode]) -> l
         )
         for topic in topics
     ]
-
-
-# -- AddOffsetsToTxn, EndTxn ---------------------------------------------------------------------------------------
-
-
-async def add_offsets(
-    services: TransactionServices, ctx: RequestContext, request: AddOffsetsToTxnRequest
-) -> AddOffsetsToTxnResponse:
-    """The group's partition of __consumer_offsets becomes part of the transaction."""
-    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
-    try:
-        partition = services.coordinators().group.runtime.partition_for(request.group_id)
-        tp = TopicPartition(GROUP_METADATA_TOPIC, partition)
-        await services.coordinators().transaction.add_partitions(request.transactional_id, producer, (tp,))
-    except KafkaError as error:
-        code = fenced_code(error.code, ctx.header.api_version >= FENCED_VERSION)
-        return AddOffsetsToTxnResponse(error_code=code)
-    return AddOffsetsToTxnResponse()
-
-
-async def end(services: TransactionServices, ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
-    version = ctx.header.api_version
-    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
-    try:
-        identity = await services.coordinators().transaction.end(
-            request.transactional_id,
-            producer,
-            committed=request.committed,
-            version=EPOCH_BUMP_VERSION if version >= BUMP_VERSION else 0,
-        )
-    except KafkaError as error:
-        return EndTxnResponse(error_code=fenced_code(error.code, version >= FENCED_VERSION))
-    return EndTxnResponse(producer_id=identity.producer_id, producer_epoch=identity.epoch)
-
-
-# -- WriteTxnMarkers -----------------------------------------------------------------------------------------------
-
-
-async def write_markers(
-    services: TransactionServices, ctx: RequestContext, request: WriteTxnMarkersRequest
-) -> WriteTxnMarkersResponse:
-    """From other brokers' coordinators, and from administrators who abort a hanging transaction."""
-    results = []
-    for marker in request.markers:
-        partitions = [
-            TopicPartition(topic.name, partition) for topic in marker.topics for partition in topic.partition_indexes
-        ]
-        if not partitions:
-            continue
-        job = MarkerJob(
-            "",
-            marker.producer_id,
-            marker.producer_epoch,
-            marker.transaction_result,
-            frozenset(partitions),
-            marker.coordinator_epoch,
-            getattr(marker, "transaction_version", 0),
-        )
-        if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH:
-            codes = {tp: _refusal(services, ctx, tp) or ErrorCode.UNKNOWN_SERVER_ERROR for tp in partitions}
-        else:
-            codes = await services.coordinators().markers.write_all(job, partitions)
-        results.append(
-            WriteTxnMarkersResponse.WritableTxnMarkerResult(
-                producer_id=marker.producer_id,
-                topics=[
-                    WriteTxnMarkersResponse.WritableTxnMarkerTopicResult(
-                        name=topic.name,
-                        partitions=[
-                            WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult(
-                                partition_index=partition, error_code=codes[TopicPartition(topic.name, partition)]
-                            )
-                            for partition in topic.partition_indexes
-                        ],
-                    )
-                    for topic in marker.topics
-                ],
-            )
-        )
-    return WriteTxnMarkersResponse(markers=results)

@@ -1,7 +1,17 @@
 """Configs as answers show them: value, where it comes from, and what would hold if it were not set (synonyms).
 
 A topic's value comes from the topic, else from the first of its broker keys that somebody set (for this broker, for all
-brokers, in the file), else from the defaults. The list of synonyms is that chain; its head is the source.
+brokers, in the file), else from the defaults. The list of synonyms is that chain; its head is the source. With
+`log.retention.hours=24` in the file and `log.retention.ms=5000` set for all brokers, a topic that was given
+`retention.ms=1000` shows
+
+    retention.ms = 1000    TOPIC
+        log.retention.ms = 5000        DYNAMIC_DEFAULT_BROKER
+        log.retention.hours = 24       STATIC_BROKER
+        log.retention.hours = 168      DEFAULT
+
+so that an administrator sees what deleting each of them would bring back. A value that is sensitive is shown nowhere in
+the chain.
 """
 
 from __future__ import annotations
@@ -12,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.broker.config.definition import BROKER_KEYS
 from tidelog.broker.metadata.topic_configs import usable_config, usable_overrides
-from tidelog.common.config import Key, Type, Update, format_value
+from tidelog.common.config import ConfigDef, Key, Type, Update, format_value
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.config import TOPIC_KEYS, LogConfig
 
@@ -53,6 +63,8 @@ HIDDEN_BROKER_KEYS = frozenset(
 
 
 class Source(IntEnum):
+    """Where a value comes from, in the numbers of DescribeConfigs."""
+
     UNKNOWN = 0
     TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -65,12 +77,16 @@ class Source(IntEnum):
 
 
 class Synonym(NamedTuple):
+    """One layer in which a value is set, by whatever key."""
+
     name: str
     value: str | None
     source: Source
 
 
 class Entry(NamedTuple):
+    """One config of a resource. `value` is the one in force, and None if it must not be told."""
+
     name: str
     value: str | None
     source: Source
@@ -125,6 +141,35 @@ def default_broker_entries(config: BrokerConfig, names: Collection[str] | None =
     return entries
 
 
+def group_entries(
+    config: BrokerConfig, keys: ConfigDef, stored: Mapping[str, str], names: Collection[str] | None = None
+) -> list[Entry]:
+    """A group's configs: what is set for it, else what the broker's key of the same meaning says for all groups.
+
+    Kafka calls the latter a default all the same, whoever set it, and lists no synonyms but the key itself.
+    """
+    entries = []
+    for key in _wanted(keys, names):
+        default = config[BROKER_KEYS.keys[key.synonyms[0]]] if key.synonyms else key.default
+        value = stored.get(key.name, text_of(key, default))
+        source = Source.GROUP if key.name in stored else Source.DEFAULT
+        synonyms = [Synonym(key.name, value, source)]
+        entries.append(Entry(key.name, value, source, synonyms, type=key.type.value, doc=key.doc))
+    return entries
+
+
+def client_metrics_entries(
+    keys: ConfigDef, stored: Mapping[str, str], names: Collection[str] | None = None
+) -> list[Entry]:
+    """The configs of a subscription of client metrics (KIP-714): no other key stands behind them."""
+    entries = []
+    for key in _wanted(keys, names):
+        source = Source.CLIENT_METRICS if key.name in stored else Source.DEFAULT
+        value = stored.get(key.name, text_of(key, key.default))
+        entries.append(Entry(key.name, value, source, [], type=key.type.value, doc=key.doc))
+    return entries
+
+
 def _broker_entry(key: Key[Any], value: object, synonyms: list[Synonym]) -> Entry:
     return Entry(
         key.name,
@@ -163,6 +208,7 @@ def _chain(config: BrokerConfig, name: str, names: Iterable[str], *, sensitive: 
 
 
 def _topic_value(key: Key[Any], effective: LogConfig, overrides: Mapping[str, str]) -> str | None:
+    """What was set for the topic is shown as it is parsed; what comes from the broker, as the log has it."""
     if key.name in overrides:
         return text_of(key, key.parse(overrides[key.name]))
     value = getattr(effective, key.name.replace(".", "_"))
@@ -172,7 +218,7 @@ def _topic_value(key: Key[Any], effective: LogConfig, overrides: Mapping[str, st
 
 
 def text_of(key: Key[Any], value: object) -> str | None:
-    """The value as Kafka writes it."""
+    """The value as Kafka writes it: Java's way for doubles (`1.0E-5`), lists joined by commas, null for what is unset."""
     if key.type is Type.DOUBLE and isinstance(value, float):
         return repr(value).replace("e+", "E").replace("e", "E")
     if isinstance(value, str):

@@ -1,0 +1,205 @@
+"""AlterConfigs and IncrementalAlterConfigs: what is set for a topic, a broker, a logger, a group or client metrics.
+
+AlterConfigs (versions 0 to 2) replaces everything that is set for a resource: what it does not name is gone.
+IncrementalAlterConfigs (versions 0 and 1, KIP-339) sets, deletes, appends to or subtracts from single keys.
+
+Every resource is answered by itself: one that is refused does not hold back the others, but one that is named twice is
+refused both times. A change is durable in the store and in force on this broker before it is answered; levels of
+loggers are in force and, as in Kafka, not kept. What a change makes of what was set, and which values are refused, is
+decided by pure functions of the controller (`config_changes.py`, `logger_levels.py`), inside the controller's step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from tidelog.broker.controller.config_changes import (
+    CLIENT_METRICS_KEYS,
+    GROUP_KEYS,
+    Change,
+    Operation,
+    Resource,
+    broker_layers,
+    check_form,
+    check_group_values,
+    check_values,
+    plan_broker_config,
+    plan_entity_config,
+    plan_topic_config,
+)
+from tidelog.broker.controller.logger_levels import change_levels
+from tidelog.broker.handlers.configs.nodes import check_node
+from tidelog.broker.handlers.configs.services import ConfigServices
+from tidelog.broker.handlers.context import RequestContext
+from tidelog.broker.metadata.names import check_topic_name
+from tidelog.broker.store import paths
+from tidelog.common.config import ConfigDef
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
+from tidelog.protocol.messages import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+Outcome = tuple[ErrorCode, "str | None"]
+
+
+class Wanted(NamedTuple):
+    """What shall be done to one resource."""
+
+    kind: int
+    name: str
+    changes: list[Change]
+    replace: bool
+    validate_only: bool
+
+
+async def replace(services: ConfigServices, ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    """AlterConfigs. Loggers cannot be asked for in this older request: their type came with the incremental one."""
+    wanted = [
+        Wanted(
+            resource.resource_type,
+            resource.resource_name,
+            [Change(config.name, Operation.SET, config.value) for config in resource.configs],
+            True,
+            request.validate_only,
+        )
+        for resource in request.resources
+    ]
+    response = AlterConfigsResponse()
+    for one, (code, text) in zip(wanted, await _alter_all(services, wanted), strict=True):
+        response.responses.append(
+            AlterConfigsResponse.AlterConfigsResourceResponse(
+                resource_type=one.kind, resource_name=one.name, error_code=code, error_message=text
+            )
+        )
+    return response
+
+
+async def change(
+    services: ConfigServices, ctx: RequestContext, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    """IncrementalAlterConfigs."""
+    wanted = [
+        Wanted(
+            resource.resource_type,
+            resource.resource_name,
+            [Change(config.name, config.config_operation, config.value) for config in resource.configs],
+            False,
+            request.validate_only,
+        )
+        for resource in request.resources
+    ]
+    response = IncrementalAlterConfigsResponse()
+    for one, (code, text) in zip(wanted, await _alter_all(services, wanted), strict=True):
+        response.responses.append(
+            IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
+                resource_type=one.kind, resource_name=one.name, error_code=code, error_message=text
+            )
+        )
+    return response
+
+
+async def _alter_all(services: ConfigServices, wanted: list[Wanted]) -> list[Outcome]:
+    """One after the other: the outcome of each."""
+    counts = Counter((one.kind, one.name) for one in wanted)
+    outcomes: list[Outcome] = []
+    for one in wanted:
+        try:
+            if counts[one.kind, one.name] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            await _alter(services, one)
+            outcomes.append((ErrorCode.NONE, None))
+        except KafkaError as error:
+            outcomes.append((error.code, error.message))
+    return outcomes
+
+
+async def _alter(services: ConfigServices, wanted: Wanted) -> None:
+    kind, name = wanted.kind, wanted.name
+    if kind == Resource.BROKER_LOGGER and wanted.replace:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+    check_form(wanted.changes)
+    if kind == Resource.TOPIC:
+        await _alter_topic(services, wanted)
+    elif kind == Resource.BROKER:
+        await _alter_broker(services, wanted)
+    elif kind == Resource.BROKER_LOGGER:
+        check_node(services.node_id, name)
+        change_levels(wanted.changes, validate_only=wanted.validate_only)
+    elif kind == Resource.GROUP:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        await _alter_stored(
+            services,
+            wanted,
+            paths.GROUP_CONFIGS,
+            GROUP_KEYS,
+            lambda values: check_group_values(values, services.config),
+        )
+    elif kind == Resource.CLIENT_METRICS:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+        await _alter_stored(
+            services,
+            wanted,
+            paths.CLIENT_METRICS_CONFIGS,
+            CLIENT_METRICS_KEYS,
+            lambda values: check_values(values, CLIENT_METRICS_KEYS, "client metrics"),
+        )
+    else:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+
+
+async def _alter_topic(services: ConfigServices, wanted: Wanted) -> None:
+    if not wanted.name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    check_topic_name(wanted.name)
+
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        defaults = services.topic_configs.broker_defaults()
+        return plan_topic_config(stored, wanted.changes, replace=wanted.replace, defaults=defaults)
+
+    await services.controller.change_topic_config(wanted.name, decide, validate_only=wanted.validate_only)
+
+
+async def _alter_broker(services: ConfigServices, wanted: Wanted) -> None:
+    """This broker's keys, or (no name) those of all brokers: each has a node, and the broker's own wins."""
+    if wanted.name:
+        check_node(services.node_id, wanted.name)
+    config, per_broker = services.config, bool(wanted.name)
+
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        return plan_broker_config(
+            stored,
+            wanted.changes,
+            replace=wanted.replace,
+            config=config,
+            topics=services.topic_configs,
+            per_broker=per_broker,
+        )
+
+    def apply(values: Mapping[str, str]) -> None:
+        services.apply_broker_config(config.apply_dynamic(*broker_layers(values, config, per_broker=per_broker)))
+
+    path = paths.broker_config(services.node_id if per_broker else None)
+    await services.controller.entity_configs.change(path, decide, apply, validate_only=wanted.validate_only)
+
+
+async def _alter_stored(
+    services: ConfigServices, wanted: Wanted, root: str, keys: ConfigDef, check: Callable[[Mapping[str, str]], None]
+) -> None:
+    """Configs of which only the store and `apply_entity_config` know."""
+
+    def decide(stored: dict[str, str]) -> dict[str, str]:
+        return plan_entity_config(stored, wanted.changes, replace=wanted.replace, keys=keys, check=check)
+
+    await services.controller.entity_configs.change(
+        f"{root}/{paths.sanitize(wanted.name)}",
+        decide,
+        lambda values: services.apply_entity_config(root, wanted.name, values),
+        validate_only=wanted.validate_only,
+    )
