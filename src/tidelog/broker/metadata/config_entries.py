@@ -218,7 +218,7 @@ def _topic_value(key: Key[Any], effective: LogConfig, overrides: Mapping[str, st
 
 
 def text_of(key: Key[Any], value: object) -> str | None:
-    """The value as Kafka writes it: Java's way for doubles (`1.0E-5`), lists joined by commas, null for what is unset."""
+    """The value as Kafka writes it: a capital E in doubles, commas in lists, null for what is unset."""
     if key.type is Type.DOUBLE and isinstance(value, float):
         return repr(value).replace("e+", "E").replace("e", "E")
     if isinstance(value, str):

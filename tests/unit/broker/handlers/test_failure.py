@@ -8,7 +8,7 @@ from support.messages import Randomizer
 from tidelog.broker.handlers import HANDLERS, Handler
 from tidelog.broker.handlers.failure import failed
 from tidelog.broker.handlers.records._fetch import FetchAsk
-from tidelog.broker.handlers.transactions import end as transactions
+from tidelog.broker.handlers.transactions import add_partitions
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol import messages as m
 from tidelog.protocol.api import ApiKey, request_class, response_class
@@ -56,7 +56,7 @@ def test_a_broker_answers_it(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*arguments: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(transactions, "_add", broken)
+    monkeypatch.setattr(add_partitions, "_add", broken)
     Topic = m.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
     topics = [Topic(name="t", partitions=[0])]
     request = m.AddPartitionsToTxnRequest(v3_and_below_transactional_id="x", v3_and_below_topics=topics)
