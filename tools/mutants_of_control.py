@@ -134,7 +134,7 @@ CONTROL = [
     Mutant(
         "configs-of-a-topic-that-is-gone",
         "broker/controller/controller.py",
-        "            if topic not in self._metadata.topics:\n                raise",
+        "            if topic not in self._context.topics:\n                raise",
         "            if not topic:\n                raise",
         "unit/broker/handlers/test_changes_at_once.py",
     ),
@@ -142,12 +142,12 @@ CONTROL = [
         "an-id-is-a-name",
         "broker/controller/topic_plans.py",
         "        if image is None or image.topic_id != topic_id:",
-        "        image = image or next(iter(metadata.topics.values()), None)\n        if image is None:",
+        "        image = image or next(iter(known.topics.values()), None)\n        if image is None:",
         "unit/broker/handlers/test_changes_at_once.py",
     ),
     Mutant(
         "configs-left-over-keep-a-name",
-        "broker/controller/controller.py",
+        "broker/controller/creations.py",
         "None if item is None else item[1].version",
         "None",
         "unit/broker/handlers/test_changes_at_once.py",

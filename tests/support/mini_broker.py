@@ -18,6 +18,7 @@ from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
 from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.broker.handlers.takers import record_takers
 from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.control_messages import UpdateMetadata
 from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
 from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.metrics import Metrics
@@ -111,7 +112,7 @@ class MiniBroker:
         self.network = SocketServer(self.config, self.clock, workers, dispatcher)
         self.network.sink.set_takers(record_takers(self.replicas, self.purgatories, self.clock))
         ((_, self.host, self.port),) = await self.network.start()
-        self.metadata.set_brokers([BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})], NODE)
+        self._tell()
 
     async def _alter_isr(
         self, tp: TopicPartition, *, leader_epoch: int, isr: tuple[int, ...], partition_epoch: int
@@ -134,6 +135,10 @@ class MiniBroker:
     async def __aexit__(self, *exc: object) -> None:
         await self.stop()
 
+    def _tell(self, *topics: TopicImage) -> None:
+        here = BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})
+        self.metadata.update(UpdateMetadata(NODE, 0, [here], topics))
+
     def create_topic(
         self,
         name: str,
@@ -152,7 +157,7 @@ class MiniBroker:
         states = [
             PartitionState(name, index, topic_id, leader, leader_epoch, isr, replicas) for index in range(partitions)
         ]
-        self.metadata.apply([TopicImage(name, topic_id, states, False)])
+        self._tell(TopicImage(name, topic_id, states, False))
         failures = self.replicas.apply_leader_and_isr(states)
         assert not failures
         return topic_id

@@ -1,8 +1,8 @@
 """A node: everything of a broker below its sockets, started in order and stopped in order.
 
 Start:  log directories locked → store opened → identity settled → (an Apache Kafka's directory adopted) → dynamic
-        configs read → logs loaded → controller in office: images read, leaders elected, replicas made → registered →
-        coordinators and background work begun.
+        configs read → logs loaded → registered → controller in office: brokers and images read, leaders elected,
+        replicas made → coordinators and background work begun.
 Stop:   as the stages of `closers.py` say: changes under way ended → coordinators → background → replicas and logs
         flushed, checkpointed, marked clean → store.
 
@@ -37,9 +37,9 @@ from tidelog.broker.controller.propagation import LocalPropagation
 from tidelog.broker.dynamic_configs import DynamicConfigs, load_dynamic
 from tidelog.broker.identity import settle_identity
 from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.registration import Registration
 from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.broker.metrics import Metrics
-from tidelog.broker.registration import broker_image, register
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Store, ensure_paths
 from tidelog.broker.store.local import FILE_NAME, LocalStore
@@ -75,6 +75,7 @@ class Node:
     changes: Changes
     producer_ids: ProducerIds
     controller: Controller
+    registration: Registration
     background: Background
     movers: ReplicaMovers
 
@@ -196,12 +197,12 @@ class Node:
         self.log_manager.on_dir_failure(lambda directory, partitions: self._on_dir_failure())
         if adoption is not None:
             await adoption.reserve_producer_ids()
-        self._advertise(self.config.advertised)
-        self._make_controller()
         self._make_replicas()
+        self._make_controller()
         office = asyncio.get_running_loop().create_task(self.controller.take_office())
         await asyncio.sleep(0)  # until the store's thread writes and syncs: there is something to do meanwhile
         self._meanwhile()
+        await self.registration.announce(self.config.advertised)
         await office
         await self.controller.start(self._uncertain())
 
@@ -254,7 +255,7 @@ class Node:
             logs=self.log_manager,
             metadata=self.metadata,
             purgatories=self.purgatories,
-            alter_isr=self.controller.alter_isr,
+            alter_isr=lambda tp, **wish: self.controller.alter_isr(tp, **wish),
             clock=self.clock,
             spawn=self.supervisor.spawn,
         )
@@ -277,17 +278,19 @@ class Node:
             store=self.store,
             changes=self.changes,
             config=self.config,
-            metadata=self.metadata,
             topic_configs=self.configs,
-            propagation=LocalPropagation(lambda: self.replicas),
+            propagation=LocalPropagation(
+                self.node_id, parts.ControlRequests(self.replicas, self.metadata, self.configs)
+            ),
             clock=self.clock,
             rng=self.rng,
         )
+        self.registration = Registration(self.store, self.node_id, self.config[keys.BROKER_RACK], self.clock)
 
     async def _register(self, endpoints: Sequence[Endpoint]) -> None:
         """Be known to the cluster, and to clients, under these addresses."""
-        self._advertise(endpoints)
-        await register(self.store, self.node_id, endpoints, self.config[keys.BROKER_RACK], self.clock.time_ms())
+        if await self.registration.announce(endpoints):  # a port was left to the system
+            await self.controller.brokers_changed()
         logger.info(
             "Node %d of cluster %s serves %d partitions on %s",
             self.node_id,
@@ -295,10 +298,6 @@ class Node:
             self.metadata.partition_total,
             ", ".join(map(str, endpoints)),
         )
-
-    def _advertise(self, endpoints: Sequence[Endpoint]) -> None:
-        rack, epoch = self.config[keys.BROKER_RACK], self.metadata.controller_epoch
-        self.metadata.set_brokers([broker_image(self.node_id, endpoints, rack, epoch)], self.node_id)
 
     def _begin_work(self) -> None:
         self.background = parts.Background(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tidelog.broker.network.server import SocketServer
     from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.purgatories import Purgatories
+    from tidelog.broker.replication.control_requests import ControlRequests
     from tidelog.broker.replication.movers import ReplicaMovers
     from tidelog.broker.replication.replica_manager import ReplicaManager
     from tidelog.broker.workers import Workers, worker_threads
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adoption",
     "Background",
+    "ControlRequests",
     "Coordinators",
     "Dispatcher",
     "Exposition",
@@ -58,6 +60,7 @@ __all__ = [
 _MODULES = {
     "Adoption": "adoption.adopt",
     "Background": "background",
+    "ControlRequests": "replication.control_requests",
     "Coordinators": "coordinator.coordinators",
     "Dispatcher": "network.dispatcher",
     "Exposition": "exposition",

@@ -1,11 +1,11 @@
 """The broker: a node that listens.
 
-Start:  the node, up to a controller in office (`node.py`) → listeners opened → registered → coordinators and
-        background work begun → `/metrics` and `/health`, if asked for.
+Start:  the node, up to a controller in office (`node.py`) → listeners opened → coordinators and background work begun
+        → `/metrics` and `/health`, if asked for.
 Stop:   `/metrics` closed → listeners closed → the node.
 
 Requests are not served before the controller is in office: the first Metadata answer knows every topic and its leader.
-Registered is what is open: nobody is told of an address at which nobody listens.
+Where a port was left to the system, the registration is written anew once it is known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.network.loops import refuse_other_loops
 from tidelog.broker.node import Node
-from tidelog.broker.registration import advertised_endpoints
+from tidelog.broker.metadata.registration import advertised_endpoints
 from tidelog.common.errors import UsageError
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from tidelog.common.types import INTERNAL_TOPICS, NO_NODE
 from tidelog.common.uuids import ZERO_UUID, random_uuid
 
 if TYPE_CHECKING:
-    from tidelog.broker.metadata.cache import MetadataCache
+    from tidelog.broker.metadata.topics import TopicTable
 
 #: The most partitions that one request may make: what a store can write as one.
 MAX_PARTITIONS_PER_BATCH = 10_000
@@ -191,19 +191,19 @@ class Deletion(NamedTuple):
     error: KafkaError | None = None
 
 
-def plan_deletions(names: Iterable[str], ids: Iterable[bytes], metadata: MetadataCache) -> list[Deletion]:
+def plan_deletions(names: Iterable[str], ids: Iterable[bytes], known: TopicTable) -> list[Deletion]:
     """Names and ids, each given once, resolved to topics; first what is refused. An id means that topic alone, not a
     newer one of its name."""
     refused: list[Deletion] = []
     found: dict[str, TopicImage] = {}
     for topic_id in ids:
-        image = metadata.topics.get(metadata.topic_name(topic_id) or "")
+        image = known.topics.get(known.topic_name(topic_id) or "")
         if image is None or image.topic_id != topic_id:
             refused.append(Deletion(None, topic_id, error=KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)))
         else:
             found[image.name] = image
     for name in names:
-        image = metadata.topics.get(name)
+        image = known.topics.get(name)
         if image is None:
             error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             refused.append(Deletion(name, ZERO_UUID, error=error))

@@ -11,6 +11,7 @@ from support.coordinator import ManualScheduler
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.coordinator.coordinators import Coordinators
 from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.control_messages import UpdateMetadata
 from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.peers.connections import PeerConnections
 from tidelog.broker.purgatory.purgatories import Purgatories
@@ -52,12 +53,10 @@ class Parts:
         self.replicas = EmptyReplicas()
         metadata = MetadataCache()
         topics = [GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC]
-        metadata.apply(
-            [
-                TopicImage(name, bytes(16), [PartitionState(name, 0, bytes(16), 1, 0, (1,), (1,))], True)
-                for name in topics
-            ]
-        )
+        images = [
+            TopicImage(name, bytes(16), [PartitionState(name, 0, bytes(16), 1, 0, (1,), (1,))], True) for name in topics
+        ]
+        metadata.update(UpdateMetadata(1, 1, [], images))
         self.coordinators = Coordinators(
             node_id=1,
             config=BrokerConfig({"log.dirs": "unused", "listeners": "PLAINTEXT://127.0.0.1:0"}),

@@ -10,6 +10,7 @@ import pytest
 
 from support.loop import async_test
 from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.control_messages import UpdateMetadata
 from tidelog.broker.metadata.images import BrokerImage
 from tidelog.broker.peers.connections import PeerConnections
 from tidelog.broker.server import Broker
@@ -27,7 +28,7 @@ def at(metadata: MetadataCache, *addresses: tuple[int, str]) -> None:
     for node_id, address in addresses:
         host, port = address.split(":")
         images.append(BrokerImage(node_id, {"PLAINTEXT": (host, int(port))}))
-    metadata.set_brokers(images, 1)
+    metadata.update(UpdateMetadata(1, 1, images))
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from support.loop import async_test
-from tidelog.broker.controller.propagation import AT_ONCE
 from tidelog.broker.controller.topic_plans import NewTopic
+from tidelog.broker.replication.control_requests import AT_ONCE
 from tidelog.broker.server import Broker
 from tidelog.common.types import GROUP_METADATA_TOPIC, TopicPartition
 

@@ -11,6 +11,7 @@ import uvloop
 from tidelog.broker.coordinator.transaction.machine import MarkerJob, ProducerIdentity
 from tidelog.broker.coordinator.transaction.peers import TransactionPeers
 from tidelog.broker.metadata.cache import MetadataCache
+from tidelog.broker.metadata.control_messages import UpdateMetadata
 from tidelog.broker.metadata.images import BrokerImage
 from tidelog.broker.network.stepper import Stepper
 from tidelog.broker.peers.connections import PeerConnections
@@ -34,8 +35,8 @@ def test_markers_and_partitions_by_request(tmp_path: Path) -> None:
                 await broker.controller.ensure_topic(topic)
             host, port = broker.address.split(":")
             metadata = MetadataCache()
-            metadata.apply(broker.metadata.topics.values())
-            metadata.set_brokers([BrokerImage(1, {"PLAINTEXT": (host, int(port))}, None, 0)], 1)
+            here = BrokerImage(1, {"PLAINTEXT": (host, int(port))})
+            metadata.update(UpdateMetadata(1, 1, [here], list(broker.metadata.topics.values())))
             connections = PeerConnections(metadata, "PLAINTEXT", "test")
             peers = TransactionPeers(metadata, connections)
             producer = await broker.coordinators.transaction.init("t", 60_000)
@@ -84,7 +85,7 @@ def test_a_broker_that_is_not_there(known: bool) -> None:
     async def run() -> None:
         metadata = MetadataCache()
         if known:
-            metadata.set_brokers([BrokerImage(2, {"PLAINTEXT": ("127.0.0.1", 1)}, None, 0)], 2)
+            metadata.update(UpdateMetadata(2, 1, [BrokerImage(2, {"PLAINTEXT": ("127.0.0.1", 1)})]))
         connections = PeerConnections(metadata, "PLAINTEXT", "test")
         peers = TransactionPeers(metadata, connections)
         job = MarkerJob("t", 1, 0, True, frozenset({TP}), 0, 0)
