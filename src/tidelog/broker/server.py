@@ -19,9 +19,9 @@ from tidelog.broker import parts
 from tidelog.broker.closers import Stage
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
+from tidelog.broker.metadata.registration import advertised_endpoints
 from tidelog.broker.network.loops import refuse_other_loops
 from tidelog.broker.node import Node
-from tidelog.broker.metadata.registration import advertised_endpoints
 from tidelog.common.errors import UsageError
 
 if TYPE_CHECKING:
