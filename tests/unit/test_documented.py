@@ -16,7 +16,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker/controller": 10.5,
     "broker/coordinator": 10.5,
     "broker/handlers": 7.3,
-    "broker/metadata": 12.4,
     "broker/network": 10.0,
     "broker/purgatory": 16.3,
     "broker/replication": 13.4,
