@@ -7,7 +7,13 @@ from tidelog.common.types import NO_NODE, TopicPartition
 
 
 class PartitionState(NamedTuple):
-    """A partition: its replicas, and what the last election and ISR change made of them."""
+    """A partition: its replicas, and what the last election and ISR change made of them.
+
+    Three epochs guard it, each against another kind of lateness. `leader_epoch` grows when leadership is given anew: a
+    former leader and its followers are told apart from the present ones by it. `partition_epoch` grows with every write
+    of the state, ISR changes included: a leader that wishes for a change of a set it no longer has is refused.
+    `controller_epoch` says which controller wrote it last.
+    """
 
     topic: str
     partition: int
@@ -33,6 +39,8 @@ class PartitionState(NamedTuple):
 
 
 class TopicImage(NamedTuple):
+    """`internal`: a coordinator's own topic, which Metadata marks as such, so that clients leave it out of patterns."""
+
     name: str
     topic_id: bytes
     partitions: list[PartitionState]  # by number
@@ -40,7 +48,9 @@ class TopicImage(NamedTuple):
 
 
 class BrokerImage(NamedTuple):
+    """A broker that is alive. It has an address per listener: clients of one are told of brokers under that one."""
+
     node_id: int
     endpoints: dict[str, tuple[str, int]]  # listener name → (host, port) as advertised
     rack: str | None = None
-    epoch: int = 0
+    epoch: int = 0  # grows with every registration: two lives of the same broker

@@ -1,5 +1,10 @@
-"""Which names a topic may have. Dots and underscores fall together in metric names, so two names must not differ in
-those alone."""
+"""Which names a topic may have.
+
+A topic's name becomes the name of its directories (`<topic>-<partition>`), of nodes in the store and of metrics. That
+is where the rules come from: no slash, no `..`, and no more than 249 characters, so that the directory's name stays
+below the 255 of most file systems with a partition number and a suffix such as `-delete` behind it. In the names of
+metrics dots become underscores, so two topics must not differ in those alone.
+"""
 
 from __future__ import annotations
 
