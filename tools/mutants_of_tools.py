@@ -24,7 +24,7 @@ TOOLS = [
         "broker/handlers/topics/metadata.py",
         "if name in metadata.topics and not deleted else",
         "if name in metadata.topics else",
-        "unit/broker/handlers/test_control_plane.py",
+        "unit/broker/handlers/topics/test_metadata.py",
     ),
     Mutant(
         "strays-left-aside",

@@ -11,31 +11,25 @@ error closes the connection, which is all that such a producer can notice.
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import Any
 
 from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PRODUCE_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.records.leaders import leader_hint
+from tidelog.broker.handlers.records.preparation import fit, prepare
+from tidelog.broker.handlers.records.records_field import (
+    MisshapenRecords,
+    UnreadableRecords,
+    is_transactional,
+    one_batch,
+)
 from tidelog.broker.handlers.records.services import RecordServices
 from tidelog.broker.replication.partition import Partition
-from tidelog.common.errors import CorruptRecordError, ErrorCode, InvalidRecordError, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.producers.verification import VerificationGuard
 from tidelog.protocol.messages import ProduceRequest, ProduceResponse
-from tidelog.records.codec.compression import UnpackedTooLargeError
-from tidelog.records.format.attributes import CODEC_MASK, MAGIC_V2, TRANSACTIONAL_BIT
-from tidelog.records.format.layout import (
-    ATTRIBUTES_OFFSET,
-    LENGTH_OFFSET,
-    LOG_OVERHEAD,
-    MAGIC_OFFSET,
-    MESSAGE_ATTRIBUTES_OFFSET,
-    MESSAGE_OVERHEAD_V0,
-)
-from tidelog.records.format.validate import ValidatedRecords
 from tidelog.records.kernel._batches import BatchRun
-from tidelog.records.kernel._messages import whole_end
 
 logger = logging.getLogger("tidelog.requests")
 
@@ -43,19 +37,9 @@ TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = ProduceResponse.PartitionProduceResponse
 RecordError = ProduceResponse.BatchIndexAndErrorMessage
 
-#: Above this many bytes checking takes long enough for a thread; packed records, which must be unpacked, far earlier.
-PLAIN_ON_LOOP = 4 << 20
-PACKED_ON_LOOP = 8 << 10
-#: Messages of magic 0 and 1 have a checksum each, and may have to be converted.
-MESSAGES_ON_LOOP = 1 << 20
-#: Few packed bytes may hold many: what turns out to hold more than this goes to a thread after all.
-UNPACKED_ON_LOOP = 256 << 10
 #: How often a coordinator is asked when markers of earlier transactions come between its answer and the append.
 VERIFICATIONS = 3
-#: How often a set is packed on a thread for offsets that others then take.
-PACKINGS = 3
 ADMIN_CLIENT_ID = "__admin_client"
-ONE_BATCH_SINCE = 3
 
 
 async def handle(services: RecordServices, ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
@@ -92,13 +76,7 @@ async def handle(services: RecordServices, ctx: RequestContext, request: Produce
 
 
 def _has_transactional(request: ProduceRequest) -> bool:
-    return any(_is_transactional(part.records) for topic in request.topic_data for part in topic.partition_data)
-
-
-def _is_transactional(records: Any) -> bool:
-    if not records or len(records) <= ATTRIBUTES_OFFSET + 1 or records[MAGIC_OFFSET] != MAGIC_V2:
-        return False
-    return bool(records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT)
+    return any(is_transactional(part.records) for topic in request.topic_data for part in topic.partition_data)
 
 
 def _refuse_all(
@@ -125,7 +103,7 @@ async def _append(
     version = ctx.header.api_version
     if request.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-    records = _one_batch(records, version, tp)
+    records = one_batch(records, version, tp)
     partition = services.replicas.leader_or_error(tp)
     if isinstance(partition, ErrorCode):
         raise KafkaError(partition)
@@ -137,9 +115,9 @@ async def _append(
         return PartitionResponse(
             index=tp.partition, base_offset=-1, log_append_time_ms=-1, log_start_offset=partition.log.log_start_offset
         )
-    validated = await _prepare(services, ctx, partition, records)
+    validated = await prepare(services.workers, partition, records, version)
     guard = await _verify(services, ctx, request, tp, partition, validated.run)
-    validated = await _fit(services, ctx, partition, records, validated)
+    validated = await fit(services.workers, partition, records, version, validated)
     info = partition.append_checked(validated.run, verification=guard)
     await services.replicas.written(partition, info)
     waiting[tp] = (partition, info.last_offset + 1)
@@ -151,101 +129,8 @@ async def _append(
     )
 
 
-def _one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
-    """The records field as Kafka reads it: bytes behind the last whole batch do not count; from version 3 on there is
-    exactly one batch, of magic 2."""
-    if version < ONE_BATCH_SINCE:
-        return _whole_messages(records or b"")
-    size = _whole_batch(records or b"")
-    if size == 0:
-        raise MisshapenRecords(f"the request has no whole record batch for {tp}")
-    if records[MAGIC_OFFSET] < 2:
-        raise MisshapenRecords(f"the records for {tp} have magic {records[MAGIC_OFFSET]}: expected 2")
-    try:
-        another = _whole_batch(records[size:])
-    except UnreadableRecords as error:
-        raise CorruptRecordError(str(error)) from error
-    if another:
-        raise MisshapenRecords(f"the request has more than one record batch for {tp}")
-    return records[:size]
-
-
-def _whole_messages(records: Any) -> Any:
-    """A message set without what is cut off at its end."""
-    end, wrong = whole_end(records)
-    if wrong is not None:
-        _whole_batch(records[end:])  # raises, with words
-    return records[:end]
-
-
-def _whole_batch(records: Any) -> int:
-    """The size of the batch at the front, 0 if it is cut off or none."""
-    if len(records) < LOG_OVERHEAD:
-        return 0
-    size = int.from_bytes(records[LENGTH_OFFSET:LOG_OVERHEAD], "big", signed=True)
-    if size < MESSAGE_OVERHEAD_V0:
-        raise UnreadableRecords(f"Record size {size} is less than the minimum record overhead ({MESSAGE_OVERHEAD_V0})")
-    if len(records) > MAGIC_OFFSET and records[MAGIC_OFFSET] > MAGIC_V2:
-        raise UnreadableRecords(f"Invalid magic found in record: {records[MAGIC_OFFSET]}")
-    return LOG_OVERHEAD + size if LOG_OVERHEAD + size <= len(records) else 0
-
-
-class MisshapenRecords(InvalidRecordError):
-    """The records field itself is wrong: refused before anything is looked up, so that the answer names no offset."""
-
-
 class UnverifiedError(KafkaError):
     """The write's transaction is not what its coordinator knows; refused before the log is asked."""
-
-
-class UnreadableRecords(CorruptRecordError):
-    """Not even the shape of a batch; the answer says in words what is wrong."""
-
-
-async def _fit(
-    services: RecordServices, ctx: RequestContext, partition: Partition, records: Any, validated: ValidatedRecords
-) -> ValidatedRecords:
-    """The same, packed for the offsets that come next: others may have been faster than the packing on a thread."""
-    for _ in range(PACKINGS):
-        if partition.still_fits(validated):
-            return validated
-        validated = await _prepare(services, ctx, partition, records)
-    if partition.still_fits(validated):
-        return validated
-    return partition.prepare(records, request_version=ctx.header.api_version)
-
-
-async def _prepare(
-    services: RecordServices, ctx: RequestContext, partition: Partition, records: Any
-) -> ValidatedRecords:
-    """Check and convert, on a thread if that takes long."""
-    work = partial(partition.prepare, records, request_version=ctx.header.api_version)
-    if _is_quick(partition, records):
-        try:
-            return work(max_unpacked=UNPACKED_ON_LOOP) if _codec(records) else work()
-        except KafkaError as error:
-            if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
-                raise
-    return await services.workers.run(work)
-
-
-def _codec(records: Any) -> int:
-    """How the (first) batch is packed; 0 if it is not, or too short to tell."""
-    if len(records) <= ATTRIBUTES_OFFSET + 1:
-        return 0
-    is_batch = records[MAGIC_OFFSET] == MAGIC_V2
-    return int(records[ATTRIBUTES_OFFSET + 1 if is_batch else MESSAGE_ATTRIBUTES_OFFSET] & CODEC_MASK)
-
-
-def _is_quick(partition: Partition, records: Any) -> bool:
-    """Whether checking (and converting) takes less than a millisecond, which unpacking and packing may not."""
-    if len(records) <= PACKED_ON_LOOP:
-        return True
-    codec = _codec(records)
-    if codec or partition.rules.codec not in (None, codec):
-        return False
-    same = records[MAGIC_OFFSET] == partition.rules.magic == MAGIC_V2
-    return len(records) <= (PLAIN_ON_LOOP if same else MESSAGES_ON_LOOP)
 
 
 async def _verify(

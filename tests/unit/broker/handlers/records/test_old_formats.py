@@ -12,7 +12,7 @@ import pytest
 from reference.records.message_set import iter_messages, unwrap
 from support.wire import NOW, batch, connected, fetch_request, run, serving
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.broker.handlers.records.produce import PACKED_ON_LOOP
+from tidelog.broker.handlers.records.preparation import PACKED_ON_LOOP
 from tidelog.broker.metadata.topic_configs import TopicConfigs
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import seeded_rng

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from support.wire import NOW, WireClient, batch, connected, produce_request, run, serving
-from tidelog.broker.handlers.records import produce
+from tidelog.broker.handlers.records import preparation
 from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
@@ -345,7 +345,7 @@ def test_a_few_bytes_that_unpack_to_many_are_not_unpacked_on_the_loop(tmp_path, 
         async with serving(tmp_path) as broker, connected(broker) as client:
             broker.create_topic("t")
             made = []
-            real = produce.UNPACKED_ON_LOOP
+            real = preparation.UNPACKED_ON_LOOP
             prepare = Partition.prepare
 
             def noting(self, records, **fields):
@@ -355,7 +355,7 @@ def test_a_few_bytes_that_unpack_to_many_are_not_unpacked_on_the_loop(tmp_path, 
             monkeypatch.setattr(Partition, "prepare", noting)
             small = batch(bytes(100), codec=Codec.GZIP)
             large = batch(bytes(4 << 20), codec=Codec.GZIP)
-            assert len(large) < produce.PACKED_ON_LOOP
+            assert len(large) < preparation.PACKED_ON_LOOP
             assert (await client.produce("t", small)).error_code == 0
             assert made == [(real, True)]
             assert (await client.produce("t", large)).error_code == 0

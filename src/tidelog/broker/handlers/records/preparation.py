@@ -1,0 +1,72 @@
+"""Records made ready for the log: checked and, where the topic stores another form, packed anew or converted.
+
+A batch that is stored as it came needs a checksum and a look at its records. One that is packed must be unpacked for
+that, one of an old magic converted, and one whose topic has a `compression.type` of its own packed again: milliseconds,
+in which the event loop would serve nobody. So only what is surely quick is done at
+once; the rest goes to a worker thread, and the connection's next request waits, so that a producer's batches stay in
+order.
+
+Packing messages of an old magic writes their offsets into the packed bytes: those from the log's end when the work
+began. If another producer has appended meanwhile, the work is done again, at last on the loop where nobody can come in
+between.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from tidelog.broker.handlers.records.records_field import codec_of
+from tidelog.broker.replication.partition import Partition
+from tidelog.broker.workers import Workers
+from tidelog.common.errors import KafkaError
+from tidelog.records.codec.compression import UnpackedTooLargeError
+from tidelog.records.format.attributes import MAGIC_V2
+from tidelog.records.format.layout import MAGIC_OFFSET
+from tidelog.records.format.validate import ValidatedRecords
+
+#: Above this many bytes checking takes long enough for a thread; packed records, which must be unpacked, far earlier.
+PLAIN_ON_LOOP = 4 << 20
+PACKED_ON_LOOP = 8 << 10
+#: Messages of magic 0 and 1 have a checksum each, and may have to be converted.
+MESSAGES_ON_LOOP = 1 << 20
+#: Few packed bytes may hold many: what turns out to hold more than this goes to a thread after all.
+UNPACKED_ON_LOOP = 256 << 10
+#: How often a set is packed on a thread for offsets that others then take.
+PACKINGS = 3
+
+
+async def prepare(workers: Workers, partition: Partition, records: Any, version: int) -> ValidatedRecords:
+    """Check and convert, on a thread if that takes long."""
+    work = partial(partition.prepare, records, request_version=version)
+    if _is_quick(partition, records):
+        try:
+            return work(max_unpacked=UNPACKED_ON_LOOP) if codec_of(records) else work()
+        except KafkaError as error:
+            if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
+                raise
+    return await workers.run(work)
+
+
+async def fit(
+    workers: Workers, partition: Partition, records: Any, version: int, validated: ValidatedRecords
+) -> ValidatedRecords:
+    """The same, packed for the offsets that come next: others may have been faster than the packing on a thread."""
+    for _ in range(PACKINGS):
+        if partition.still_fits(validated):
+            return validated
+        validated = await prepare(workers, partition, records, version)
+    if partition.still_fits(validated):
+        return validated
+    return partition.prepare(records, request_version=version)
+
+
+def _is_quick(partition: Partition, records: Any) -> bool:
+    """Whether checking (and converting) takes less than a millisecond, which unpacking and packing may not."""
+    if len(records) <= PACKED_ON_LOOP:
+        return True
+    codec = codec_of(records)
+    if codec or partition.rules.codec not in (None, codec):
+        return False
+    same = records[MAGIC_OFFSET] == partition.rules.magic == MAGIC_V2
+    return len(records) <= (PLAIN_ON_LOOP if same else MESSAGES_ON_LOOP)
