@@ -19,6 +19,7 @@ from tidelog.log.reading.reader import PartitionReader
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
 from tidelog.records.format.attributes import BatchHeader, TimestampType
 from tidelog.records.format.batch import RecordBatch
+from tidelog.records.format.convert import up_convert
 from tidelog.records.format.layout import RECORD_BATCH_OVERHEAD, entry_size
 from tidelog.records.kernel._batches import BatchRun
 from tidelog.records.kernel._columns import ColumnReader
@@ -113,7 +114,7 @@ class StatisticsReader:
     def _earliest(self, run: BatchRun) -> None:
         """The smallest timestamp. Records need not be in its order: without them, the first of each batch stands in."""
         if self._ratio:
-            reader = ColumnReader(BatchFilter(skip_control=False), limit=DEFAULT_LIMIT)
+            reader = ColumnReader(BatchFilter(skip_control=False), up_convert, limit=DEFAULT_LIMIT)
             reader.add(memoryview(run.buffer)[: run.size])  # type: ignore[arg-type]  # a scanned run has its buffer
             times = array("q", bytes(8 * reader.rows_bound))
             rows = reader.fill(timestamp=times.buffer_info()[0])[0]

@@ -14,6 +14,7 @@ from tidelog.records.arrow.read import read_columns
 from tidelog.records.arrow.schema import ALL_COLUMNS
 from tidelog.records.codec.compression import DEFAULT_LIMIT
 from tidelog.records.format.batch import Source
+from tidelog.records.format.convert import up_convert
 from tidelog.records.kernel._batches import BatchRun
 from tidelog.records.kernel._columns import ColumnReader
 from tidelog.records.kernel._filter import BatchFilter
@@ -38,13 +39,13 @@ def batches_in_parts(
 ) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
     """(offset behind, records) of the whole batches in the buffers: as `batches_to_arrow`, in one part or several."""
     wanted = BatchFilter(first_offset=first_offset, last_offset=last_offset, aborted=aborted)
-    reader = ColumnReader(wanted, limit=DEFAULT_LIMIT)
+    reader = ColumnReader(wanted, up_convert, limit=DEFAULT_LIMIT)
     for source in buffers:
         for batch in _apart(source):
             reader.add(batch)
             if reader.bytes_bound > part_bytes:
                 yield reader.next_offset, read_columns(reader, columns, view=view)
-                reader = ColumnReader(wanted, limit=DEFAULT_LIMIT)
+                reader = ColumnReader(wanted, up_convert, limit=DEFAULT_LIMIT)
     if reader.next_offset >= 0:
         yield reader.next_offset, read_columns(reader, columns, view=view)
 

@@ -16,6 +16,7 @@ from tidelog.records.arrow.module import require_pyarrow
 from tidelog.records.arrow.schema import ALL_COLUMNS, schema
 from tidelog.records.codec.compression import DEFAULT_LIMIT
 from tidelog.records.format.batch import Source
+from tidelog.records.format.convert import up_convert
 from tidelog.records.kernel._columns import ColumnReader
 from tidelog.records.kernel._filter import BatchFilter
 
@@ -40,7 +41,7 @@ def batches_to_arrow(
     `first_offset` and `last_offset` (both inclusive) bound the records; `aborted` holds (producer id, first offset) of
     aborted transactions, whose records are left out; `limit` bounds the unpacked bytes of each packed batch."""
     wanted = BatchFilter(first_offset=first_offset, last_offset=last_offset, skip_control=skip_control, aborted=aborted)
-    reader = ColumnReader(wanted, limit=limit)
+    reader = ColumnReader(wanted, up_convert, limit=limit)
     single = not isinstance(buffers, Iterable) or isinstance(buffers, bytes | bytearray | memoryview)
     for buffer in [buffers] if single else buffers:
         reader.add(buffer, check_crc)  # type: ignore[arg-type]  # `single` tells the two forms apart

@@ -1,5 +1,6 @@
 """The compiled part: whole batches are scanned, checked, built and decoded here, without a Python object per record.
 
+    _layout.h      where a header's fields lie             _message.h   one message of magic 0 or 1, read and written
     _wire.h        big-endian numbers and varints          _fields.h    one record's fields, every length checked
     _crc32c.h      the checksum                            _header.h    a batch's header, written
     _columns.h     short copies and views                  _murmur2.h   the hash that places keys

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import TypedDict, Unpack
 
 from tidelog.records.kernel._batches import Source
@@ -15,7 +16,7 @@ class ColumnAddresses(TypedDict, total=False):
     value: Addresses
 
 class ColumnReader:
-    def __init__(self, wanted: BatchFilter, *, limit: int) -> None: ...
+    def __init__(self, wanted: BatchFilter, up_convert: Callable[..., bytes], *, limit: int) -> None: ...
     @property
     def buffers(self) -> list[Source]: ...
     @property

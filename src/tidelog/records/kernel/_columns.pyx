@@ -20,7 +20,6 @@ from tidelog.records.kernel._layout cimport CODEC_MASK, RECORD_BATCH_OVERHEAD, T
 from tidelog.common.errors import CorruptRecordError
 from tidelog.records.format.attributes import Codec
 from tidelog.records.codec.compression import decompress
-from tidelog.records.format.convert import up_convert
 
 cdef extern from "tidelog/records/kernel/_wire.h":
     int64_t add_wrapping(int64_t a, int64_t b) nogil
@@ -181,16 +180,20 @@ cdef class ColumnReader:
     cdef BatchFilter filter
     cdef list held
     cdef object limit
+    cdef object up_convert
     cdef readonly list buffers  # what a view's buffer number names
     cdef readonly int64_t rows_bound
     cdef readonly int64_t bytes_bound
     cdef readonly int64_t next_offset
 
-    def __init__(self, BatchFilter wanted, *, limit):
+    def __init__(self, BatchFilter wanted, up_convert, *, limit):
+        """`up_convert` makes batches of the messages of magic 0 and 1 that a buffer holds: `format.convert` builds on the
+        kernel, so it is handed in."""
         self.filter = wanted
         self.held = []
         self.buffers = []
         self.limit = limit
+        self.up_convert = up_convert
         self.next_offset = -1
 
     def __dealloc__(self):
@@ -212,7 +215,7 @@ cdef class ColumnReader:
             run.check(crc=True, records=False)
         for index in range(run.count):
             if run.batches[index].magic != 2:
-                self.add(up_convert(source, limit=self.limit))
+                self.add(self.up_convert(source, limit=self.limit))
                 return end
         if run.count == 0:
             return end

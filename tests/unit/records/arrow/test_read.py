@@ -14,6 +14,7 @@ from tidelog.records.format.attributes import Codec, TimestampType
 from tidelog.records.format.batch import iter_batches
 from tidelog.records.format.builder import BatchBuilder
 from tidelog.records.format.control import end_txn_marker
+from tidelog.records.format.convert import up_convert
 from tidelog.records.kernel._filter import BatchFilter
 
 
@@ -104,7 +105,7 @@ def test_some_columns_only() -> None:
 
 def test_several_buffers_and_a_cut_tail() -> None:
     first, second = build(5), build(5, base=5)
-    reader = ColumnReader(BatchFilter(), limit=DEFAULT_LIMIT)
+    reader = ColumnReader(BatchFilter(), up_convert, limit=DEFAULT_LIMIT)
     assert reader.add(first + second[:30]) == len(first)
     assert reader.next_offset == 5
     assert reader.add(bytearray(second)) == len(second)
