@@ -27,6 +27,20 @@ DISKS = [
         "unit/broker/replication/test_movers.py",
     ),
     Mutant(
+        "copy-resumed-by-name",
+        "broker/replication/movers.py",
+        "            if copy.topic_id != partition.topic_id:\n",
+        "            if copy.topic_id != copy.topic_id:\n",
+        "unit/broker/replication/test_movers.py",
+    ),
+    Mutant(
+        "move-goes-on-in-another-log",
+        "broker/replication/movers.py",
+        "if manager.get(move.tp) is not move.current or manager.get(move.tp, future=True) is not move.copy:",
+        "if manager.get(move.tp) is None or manager.get(move.tp, future=True) is None:",
+        "unit/broker/replication/test_movers.py",
+    ),
+    Mutant(
         "log-found-by-name",
         "log/manager/manager.py",
         "log.topic_id is not None and log.topic_id != topic_id:",

@@ -58,8 +58,10 @@ async def test_a_deleted_topics_copy_is_not_the_next_topics_data(dirs: list[Path
         assert values_of(broker) == NEW
 
 
+@pytest.mark.parametrize("says", ["whose it is", "nothing"])
 @async_test
-async def test_a_copy_of_another_topic_of_that_name_is_not_resumed(dirs: list[Path], tmp_path: Path) -> None:
+async def test_a_copy_of_another_topic_of_that_name_is_not_resumed(dirs: list[Path], tmp_path: Path, says: str) -> None:
+    """The manager sets aside what says that it is another topic's; what says nothing may be anybody's."""
     async with broker_on(*dirs, **SLOW) as broker:
         await create(broker, "t")
         await write(broker, T, OLD)
@@ -68,6 +70,8 @@ async def test_a_copy_of_another_topic_of_that_name_is_not_resumed(dirs: list[Pa
         copy = broker.log_manager.future[T].dir
         await write(broker, T, OLD)
     shutil.copytree(copy, tmp_path / "kept")
+    if says == "nothing":
+        (tmp_path / "kept" / "partition.metadata").unlink()
     async with broker_on(*dirs) as broker:
         await broker.controller.delete_topics(["t"])
         await create(broker, "t")
@@ -130,6 +134,43 @@ async def test_a_move_does_not_go_on_in_the_next_topic(dirs: list[Path], monkeyp
         await until(lambda: not broker.log_manager.cleaner.is_busy(T))
         assert values_of(broker) == NEW
         assert not broker.log_manager.future
+
+
+@async_test
+async def test_a_move_does_not_end_the_next_topics_move(dirs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before, but the next topic's move is under way: its copy is not what the old move has made."""
+    gate, reading = threading.Event(), threading.Event()
+    read = movers._read
+
+    def slowly(piece: FileSlice) -> bytes:
+        data = read(piece)
+        if b"old 0" in data:
+            reading.set()
+            gate.wait(60)
+        return data
+
+    monkeypatch.setattr(movers, "_read", slowly)
+    async with broker_on(*dirs, **SLOW) as broker:
+        await create(broker, "t")
+        await write(broker, T, OLD)
+        move(broker, T)
+        (old,) = broker.movers._tasks.values()
+        try:
+            await until(reading.is_set)
+            await broker.controller.delete_topics(["t"])
+            await create(broker, "t")
+            await write(broker, T, NEW)
+            move(broker, T)
+            present, copy = log_of(broker, T), broker.log_manager.future[T]
+            await until(lambda: copy.log_end_offset == len(NEW))
+            await write(broker, T, NEW)  # what the copy does not have yet
+            broker.config.apply_dynamic({}, {"replica.alter.log.dirs.io.max.bytes.per.second": str(1 << 40)})
+        finally:
+            gate.set()
+        await until(old.done)
+        assert log_of(broker, T) is present
+        assert broker.log_manager.future[T] is copy
+        assert values_of(broker) == NEW + NEW
 
 
 @async_test
