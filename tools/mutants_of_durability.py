@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutant import Mutant
 
 CRASH = "faults/crash/test_crash_points.py"
+VOUCHED = "faults/crash/test_vouched.py"
 DURABILITY = [
     Mutant(
         "failed-sync-retried",
@@ -145,5 +146,40 @@ DURABILITY = [
         "scheduler=self.scheduler_in(path.parent)",
         "scheduler=self.scheduler",
         "unit/log/manager/test_manager.py",
+    ),
+    Mutant(
+        "recovered-counts-as-durable",
+        "log/recovery/recovery.py",
+        "    segment.home.unsynced.add_segment(segment)\n    segment.indexes.restart()\n",
+        "    segment.indexes.restart()\n",
+        VOUCHED,
+    ),
+    Mutant(
+        "found-names-count-as-durable",
+        "log/recovery/loader.py",
+        "        self._home.unsynced.add_name()\n        for offset in producers.snapshots:\n",
+        "        for offset in producers.snapshots:\n",
+        VOUCHED,
+    ),
+    Mutant(
+        "found-snapshots-count-as-durable",
+        "log/recovery/loader.py",
+        "            self._home.unsynced.add_snapshot(offset)\n",
+        "            pass\n",
+        VOUCHED,
+    ),
+    Mutant(
+        "name-of-the-txnindex-not-synced",
+        "log/segment/txn_index.py",
+        "                self.data.home.unsynced.add_name()\n",
+        "                pass\n",
+        VOUCHED,
+    ),
+    Mutant(
+        "snapshot-not-synced",
+        "log/partition/flush.py",
+        "                self._follow(partial(self._sync_snapshot, offset))\n",
+        "                pass\n",
+        VOUCHED,
     ),
 ]
