@@ -103,4 +103,25 @@ DISKS = [
         "& 0xFF == -1",
         "unit/broker/test_server.py",
     ),
+    Mutant(
+        "failing-store-counts-as-full",
+        "broker/store/local.py",
+        "& 0xFF == sqlite3.SQLITE_FULL",
+        "& 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)",
+        "unit/broker/test_failing_disks.py",
+    ),
+    Mutant(
+        "full-checkpoint-goes-unheard",
+        "log/manager/manager.py",
+        "            self.fail_dir(task.directory, task.error)\n",
+        "            pass\n",
+        "unit/broker/test_failing_disks.py",
+    ),
+    Mutant(
+        "failed-roll-keeps-the-directory",
+        "broker/replication/partition.py",
+        "            self.on_disk_failure(self, error)\n",
+        "",
+        "unit/broker/test_failing_disks.py",
+    ),
 ]
