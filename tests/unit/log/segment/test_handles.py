@@ -125,14 +125,16 @@ def test_many_threads_share_one_budget(home: Home) -> None:
 
 
 def test_the_last_descriptors_of_the_process_are_not_the_budgets(tmp_path: Path) -> None:
-    lowest = os.dup(0)
-    os.close(lowest)
-    home = Home(tmp_path, LOCAL_FS, SYSTEM_CLOCK, FileBudget(1000, ceiling=lowest + 20))
+    free = [os.dup(0) for _ in range(20)]  # the next numbers; those of other tests may lie between them
+    for descriptor in free:
+        os.close(descriptor)
+    ceiling = free[-1] + 1
+    home = Home(tmp_path, LOCAL_FS, SYSTEM_CLOCK, FileBudget(1000, ceiling=ceiling))
     crowd: list[int] = []
     try:
         made = files(home, 8)
         assert len(home.files) == 8
-        while not crowd or crowd[-1] < lowest + 22:
+        while not crowd or crowd[-1] < ceiling + 2:
             crowd.append(os.dup(0))
         for number, file in enumerate(made):  # those that were closed are opened again, in the place of others
             assert file.read_at(0, 10) == b"file %d" % number
