@@ -1,8 +1,12 @@
-"""A clock that the test moves by hand: no test waits for time to pass."""
+"""Clocks for tests: one that is moved by hand, and one that shows a loop's virtual time. No test waits for time."""
 
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tidelog.testing.loop import VirtualLoop
 
 #: Where a manual clock starts unless told otherwise: 2024-01-01T00:00:00Z, a time that no test mistakes for zero.
 START_MS = 1_704_067_200_000
@@ -44,3 +48,25 @@ class ManualClock:
         """Step the wall clock, also backwards, as an operator or NTP would; monotonic time is untouched."""
         with self._lock:
             self._time_ms = float(time_ms)
+
+
+class LoopClock:
+    """The `Clock` of a loop with virtual time: it shows the loop's, and passes as that does.
+
+    With another clock, a timer could ring before the moment that it was set for, by the clock of whoever set it: a
+    time-out would look, find that it is not time yet, and wait for ever.
+    """
+
+    def __init__(self, loop: VirtualLoop, time_ms: int = START_MS) -> None:
+        self._loop = loop
+        self._start_ms = time_ms
+
+    def time_ms(self) -> int:
+        return self._start_ms + round(self._loop.time() * 1000)
+
+    def monotonic(self) -> float:
+        return self._loop.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Work that was meant for a thread runs on the loop's own, and time passes while it sleeps."""
+        self._loop.advance(seconds)

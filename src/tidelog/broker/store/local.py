@@ -4,8 +4,10 @@ Who does what:
 
 - The event loop owns the tree. A write is applied to it at once (so that the next operation is checked against it) and
   its changed rows are queued.
-- A thread takes everything that is queued, writes it in one SQLite transaction and commits: **group commit**, one fsync
-  for as many writes as came together. Only then are the writes answered, and only then do their watches fire.
+- A thread writes everything that is queued in one SQLite transaction and commits: **group commit**, one fsync for as
+  many writes as came together. Only then are the writes answered, and only then do their watches fire. What comes
+  meanwhile is the next batch. The thread is reached by the loop's `run_in_executor`, the seam to threads: a loop that
+  does such work in place (`tidelog.testing.loop`) has a store without threads, whose order is the same each time.
 - A read waits for the commit of all writes queued before it: it never shows what a crash could still take back.
 
 Ephemeral nodes are not written: the file has one owner process, so its sessions end with it.
@@ -22,11 +24,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import sqlite3
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tidelog.broker.store.api import Create, Delete, Event, Operation, Result, SetData, Stat, Watch, WatchEvent
@@ -50,13 +51,12 @@ _UPSERT = "insert or replace into node values (?, ?, ?, ?, ?, ?)"
 
 
 class _Commit(NamedTuple):
-    """Rows to write and whom to tell when they are durable. `generation` counts the commits that had to be undone."""
+    """Rows to write and whom to tell when they are durable."""
 
     rows: list[Row]
     gone: list[str]
     transaction: int
     applied: Applied
-    generation: int
     done: asyncio.Future[None]
 
 
@@ -84,11 +84,12 @@ class LocalStore:
         self._tree = _load(self._connection) if self._connection is not None else Tree()
         self._sessions: dict[int, LocalSession] = {}
         self._next_session = 1
-        self._queue: queue.SimpleQueue[_Commit | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
         #: What was applied to the tree and is not known to be on disk yet, oldest first.
         self._pending: deque[_Commit] = deque()
-        self._generation = 0
+        #: The end of it that no write has been given yet.
+        self._queue: list[_Commit] = []
+        self._writing: asyncio.Future[sqlite3.Error | None] | None = None
+        self._executor: ThreadPoolExecutor | None = None
         self._lost: StoreLostError | None = None
 
     def session(self) -> LocalSession:
@@ -106,10 +107,11 @@ class LocalStore:
         """End every session, write what is queued, fold the journal back into the file."""
         for session in list(self._sessions.values()):
             await session.close()
-        if self._thread is not None:
-            self._queue.put(None)
-            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
-            self._thread = None
+        while self._writing is not None:
+            await asyncio.wait([self._writing])
+        if self._executor is not None:
+            self._executor.shutdown()
+            self._executor = None
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -140,44 +142,31 @@ class LocalStore:
                 rows.append(row)
             elif path not in self._tree.nodes:
                 gone.append(path)
-        commit = _Commit(rows, gone, self._tree.transaction, applied, self._generation, done)
+        commit = _Commit(rows, gone, self._tree.transaction, applied, done)
         self._pending.append(commit)
         if self._connection is None:
-            loop.call_soon(self._committed, [commit], None)
+            loop.call_soon(self._committed, [commit])
             return done
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write_loop, args=(loop,), name="tidelog-store", daemon=True)
-            self._thread.start()
-        self._queue.put(commit)
+        self._queue.append(commit)
+        if self._writing is None:
+            self._write_queued(loop)
         return done
 
     def forget(self, session_id: int) -> None:
         self._sessions.pop(session_id, None)
 
-    # -- the writer thread -------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------------------------
 
-    def _write_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        stopping = False
-        undone = -1  # commits of this generation were built on one that did not happen
-        while not stopping:
-            batch: list[_Commit] = []
-            item = self._queue.get()
-            while item is not None:
-                if item.generation > undone:
-                    batch.append(item)
-                if self._queue.empty():
-                    break
-                item = self._queue.get()
-            stopping = item is None
-            if batch:
-                error = self._write(batch)
-                if error is not None and _disk_full(error):
-                    undone = batch[-1].generation
-                else:
-                    stopping = stopping or error is not None
-                loop.call_soon_threadsafe(self._committed, batch, error)
+    def _write_queued(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give everything that is queued to the thread: one write at a time, so that they follow one another."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, "tidelog-store")
+        batch, self._queue = self._queue, []
+        self._writing = loop.run_in_executor(self._executor, self._write, batch)
+        self._writing.add_done_callback(lambda written: self._written(loop, batch, written))
 
     def _write(self, batch: list[_Commit]) -> sqlite3.Error | None:
+        """On the thread. Nothing of the batch is on disk when an error is returned."""
         connection = self._connection
         assert connection is not None
         try:
@@ -201,10 +190,19 @@ class LocalStore:
 
     # -- back on the loop --------------------------------------------------------------------------------------------
 
-    def _committed(self, batch: list[_Commit], error: sqlite3.Error | None) -> None:
-        if error is not None:
+    def _written(
+        self, loop: asyncio.AbstractEventLoop, batch: list[_Commit], written: asyncio.Future[sqlite3.Error | None]
+    ) -> None:
+        self._writing = None
+        error = written.exception() or written.result()
+        if error is None:
+            self._committed(batch)
+        else:
             self._fail(error)
-            return
+        if self._queue and self._writing is None:  # a watch that has just fired may have begun the next write
+            self._write_queued(loop)
+
+    def _committed(self, batch: list[_Commit]) -> None:
         for commit in batch:
             self._pending.popleft()
             if not commit.done.done():
@@ -213,16 +211,16 @@ class LocalStore:
                 for session in list(self._sessions.values()):
                     session.fire(event)
 
-    def _fail(self, error: sqlite3.Error) -> None:
-        """Answer everything that waits: what was applied after the failed commit was built on it."""
+    def _fail(self, error: BaseException) -> None:
+        """Answer everything that waits: what was applied after the failed commit was built on it, queued or not."""
         pending, self._pending = list(self._pending), deque()
+        self._queue.clear()
         reason: StoreFullError | StoreLostError
         if _disk_full(error):
             reason = StoreFullError(f"{self.path} has no room for the change: {error}")
             logger.error("%s", reason.message)
             for commit in reversed(pending):
                 self._tree.take_back(commit.applied)
-            self._generation += 1
         else:
             reason = self._lost = StoreLostError(str(self.path), f"commit failed: {error}")
         for commit in pending:
@@ -345,7 +343,7 @@ class LocalSession:
             raise SessionExpiredError(f"session {self.session_id}")
 
 
-def _disk_full(error: sqlite3.Error) -> bool:
+def _disk_full(error: BaseException) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
 
 
