@@ -62,7 +62,8 @@ class _NoSelector:
         """`timeout` is asyncio's: 0 when something is ready, else the seconds to the next timer, None without one."""
         if timeout is None:
             raise Stuck("nothing is ready, no timer is set, and the loop has not been told to stop")
-        self._loop.advance(timeout)
+        if timeout > 0:
+            self._loop.jump()
         return []
 
     def close(self) -> None:
@@ -77,15 +78,19 @@ class VirtualLoop(base_events.BaseEventLoop):
         self._now = 0.0
         self._timers = count()
         self._selector = _NoSelector(self)
-        # asyncio runs timers a clock's tick early, as a clock may be read a tick late. This one is exact.
-        self._clock_resolution = 0.0
+        # A timer is due when its time is before now and this, a clock's tick, which must not vanish in a large number.
+        self._clock_resolution = 1e-6
 
     def time(self) -> float:
         """Seconds since the loop was made."""
         return self._now
 
+    def jump(self) -> None:
+        """It is the time of the next timer: exactly that, as a sum of differences would not be."""
+        self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
+
     def advance(self, seconds: float) -> None:
-        """Let time pass: the loop does when it has nothing else to do, and a `LoopClock` whose thread sleeps."""
+        """Let time pass: work that was meant for a thread sleeps (`LoopClock.sleep`)."""
         self._now += max(0.0, seconds)
 
     def call_at(
