@@ -16,7 +16,7 @@ from tidelog.net._connection cimport ServerConnection
 from tidelog.broker.handlers.groups.versions import Heartbeat
 from tidelog.common.errors import KafkaError
 
-cdef int LAST_VERSION = Heartbeat.FLEXIBLE
+cdef int LAST_VERSION = Heartbeat.LAST
 cdef int THROTTLE_TIME = Heartbeat.THROTTLE_TIME
 cdef int INSTANCE_IDS = Heartbeat.INSTANCE_IDS
 cdef int FLEXIBLE = Heartbeat.FLEXIBLE

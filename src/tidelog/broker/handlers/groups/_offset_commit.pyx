@@ -31,7 +31,7 @@ from tidelog.broker.handlers.groups.versions import OffsetCommit
 from tidelog.common.errors import KafkaError
 
 cdef int FIRST_VERSION = OffsetCommit.RETENTION_TIME  # before it, a commit names its own time, or goes to the store
-cdef int LAST_VERSION = OffsetCommit.TOPIC_IDS
+cdef int LAST_VERSION = OffsetCommit.LAST
 cdef int LAST_WITH_RETENTION_TIME = OffsetCommit.LAST_WITH_RETENTION_TIME
 cdef int THROTTLE_TIME = OffsetCommit.THROTTLE_TIME
 cdef int LEADER_EPOCHS = OffsetCommit.LEADER_EPOCHS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class OffsetCommit:
-    """Versions 0 to 10. Version 0 goes to the store (`store_offsets.py`)."""
+    """What each version of OffsetCommit brought. Version 0 goes to the store (`store_offsets.py`)."""
 
     #: A commit may say how long it is to be kept; after version 4 the broker alone says that (KIP-211).
     RETENTION_TIME = 2
@@ -19,10 +19,11 @@ class OffsetCommit:
     FLEXIBLE = 8
     #: Topics go by id instead of by name (KIP-848).
     TOPIC_IDS = 10
+    LAST = 10
 
 
 class OffsetFetch:
-    """Versions 0 to 10. Version 0 goes to the store (`store_offsets.py`)."""
+    """What each version of OffsetFetch brought. Version 0 goes to the store (`store_offsets.py`)."""
 
     #: One error for the whole group, and a null array of topics, which asks for all.
     GROUP_ERROR = 2
@@ -37,12 +38,14 @@ class OffsetFetch:
     MEMBERS = 9
     #: Topics go by id instead of by name.
     TOPIC_IDS = 10
+    LAST = 10
 
 
 class Heartbeat:
-    """Versions 0 to 4."""
+    """What each version of Heartbeat brought."""
 
     THROTTLE_TIME = 1
     #: Static members (KIP-345).
     INSTANCE_IDS = 3
     FLEXIBLE = 4
+    LAST = 4

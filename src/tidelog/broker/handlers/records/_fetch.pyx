@@ -10,15 +10,28 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from tidelog.broker.requests._reader cimport Cursor, read_i8, read_i32, read_i64, read_length, read_unsigned, skip, skip_tags
+from tidelog.broker.requests._reader cimport (
+    Cursor, read_i8, read_i32, read_i64, read_length, read_unsigned, skip, skip_tags,
+)
 from tidelog.broker.requests._writer cimport Writer
+
+from tidelog.broker.handlers.records.versions import Fetch
 from tidelog.common.errors import ProtocolError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 
-cdef enum:
-    FLEXIBLE = 12
-    TOPIC_IDS = 13
+cdef int THROTTLE_TIME = Fetch.THROTTLE_TIME
+cdef int MAX_BYTES = Fetch.MAX_BYTES
+cdef int ISOLATION = Fetch.ISOLATION
+cdef int LOG_START_OFFSET = Fetch.LOG_START_OFFSET
+cdef int SESSIONS = Fetch.SESSIONS
+cdef int LEADER_EPOCHS = Fetch.LEADER_EPOCHS
+cdef int RACKS = Fetch.RACKS
+cdef int FLEXIBLE = Fetch.FLEXIBLE
+cdef int LAST_FETCHED_EPOCHS = Fetch.LAST_FETCHED_EPOCHS
+cdef int TOPIC_IDS = Fetch.TOPIC_IDS
+cdef int REPLICA_STATE = Fetch.REPLICA_STATE
+cdef int NODE_ENDPOINTS = Fetch.NODE_ENDPOINTS
 
 cdef bytes NO_ID = ZERO_UUID
 
@@ -86,16 +99,16 @@ cdef class FetchAsk:
         cdef Py_ssize_t length
         self.version = version
         self.uses_ids = version >= TOPIC_IDS
-        self.replica_id = read_i32(c) if version < 15 else -1
+        self.replica_id = read_i32(c) if version < REPLICA_STATE else -1
         self.max_wait_ms = read_i32(c)
         self.min_bytes = read_i32(c)
-        self.max_bytes = read_i32(c) if version >= 3 else 0x7FFFFFFF
-        self.isolation_level = read_i8(c) if version >= 4 else 0
-        self.session_id = read_i32(c) if version >= 7 else 0
-        self.session_epoch = read_i32(c) if version >= 7 else -1
+        self.max_bytes = read_i32(c) if version >= MAX_BYTES else 0x7FFFFFFF
+        self.isolation_level = read_i8(c) if version >= ISOLATION else 0
+        self.session_id = read_i32(c) if version >= SESSIONS else 0
+        self.session_epoch = read_i32(c) if version >= SESSIONS else -1
         self.topics = self.read_topics(c, compact)
-        self.forgotten = self.read_forgotten(c, compact) if version >= 7 else []
-        if version >= 11:
+        self.forgotten = self.read_forgotten(c, compact) if version >= SESSIONS else []
+        if version >= RACKS:
             length = read_length(c, compact, 2)
             if length < 0:
                 c.bad = True
@@ -137,10 +150,10 @@ cdef class FetchAsk:
             fetch = PartitionFetch.__new__(PartitionFetch)
             fetch.topic_id = topic_id
             fetch.index = read_i32(c)
-            fetch.current_leader_epoch = read_i32(c) if self.version >= 9 else -1
+            fetch.current_leader_epoch = read_i32(c) if self.version >= LEADER_EPOCHS else -1
             fetch.fetch_offset = read_i64(c)
-            fetch.last_fetched_epoch = read_i32(c) if self.version >= 12 else -1
-            fetch.log_start_offset = read_i64(c) if self.version >= 5 else -1
+            fetch.last_fetched_epoch = read_i32(c) if self.version >= LAST_FETCHED_EPOCHS else -1
+            fetch.log_start_offset = read_i64(c) if self.version >= LOG_START_OFFSET else -1
             fetch.max_bytes = read_i32(c)
             if compact:
                 skip_tags(c)
@@ -178,7 +191,7 @@ cdef class FetchAsk:
                 c.bad = True
                 break
             end = c.p + size
-            if tag == 1 and self.version >= 15:
+            if tag == 1 and self.version >= REPLICA_STATE:
                 self.replica_id = read_i32(c)
                 read_i64(c)
                 skip_tags(c)
@@ -245,9 +258,9 @@ cdef class FetchAnswer:
         """The response behind `head`, as a list of bytes and file slices."""
         cdef Writer out = Writer(head)
         cdef bint compact = version >= FLEXIBLE
-        if version >= 1:
-            out.put_32(0)  # throttle time
-        if version >= 7:
+        if version >= THROTTLE_TIME:
+            out.put_throttle()
+        if version >= SESSIONS:
             out.put_16(self.error_code)
             out.put_32(self.session_id)
         out.put_length(len(self.topics), compact, 4)
@@ -267,7 +280,7 @@ cdef class FetchAnswer:
 
     cdef int put_endpoints(self, Writer out, int version) except -1:
         cdef Writer inner
-        if version < 16 or not self.node_endpoints:
+        if version < NODE_ENDPOINTS or not self.node_endpoints:
             out.put_varint(0)
             return 0
         inner = Writer(b"")
@@ -288,13 +301,14 @@ cdef class FetchAnswer:
 
 cdef int put_partition(Writer out, FetchedPartition part, int version, bint compact) except -1:
     cdef Py_ssize_t size
-    cdef uint32_t tags = 0
+    cdef bint diverges = part.diverging_epoch != -1 or part.diverging_end != -1
+    cdef bint hints = part.leader_id != -1 or part.leader_epoch != -1
     out.put_32(part.index)
     out.put_16(part.error_code)
     out.put_64(part.high_watermark)
-    if version >= 4:
+    if version >= ISOLATION:
         out.put_64(part.last_stable_offset)
-        if version >= 5:
+        if version >= LOG_START_OFFSET:
             out.put_64(part.log_start_offset)
         if part.aborted is None:
             out.put_length(-1, compact, 4)
@@ -305,22 +319,21 @@ cdef int put_partition(Writer out, FetchedPartition part, int version, bint comp
                 out.put_64(aborted.first_offset)
                 if compact:
                     out.put_varint(0)
-    if version >= 11:
+    if version >= RACKS:
         out.put_32(part.preferred_read_replica)
     size = len(part.records)
     out.put_length(size, compact, 4)
     if size:
         out.splice(part.records)
     if compact:
-        tags = (part.diverging_epoch != -1 or part.diverging_end != -1) + (part.leader_id != -1 or part.leader_epoch != -1)
-        out.put_varint(tags)
-        if part.diverging_epoch != -1 or part.diverging_end != -1:
+        out.put_varint(diverges + hints)
+        if diverges:
             out.put_varint(0)
             out.put_varint(13)
             out.put_32(part.diverging_epoch)
             out.put_64(part.diverging_end)
             out.put_varint(0)
-        if part.leader_id != -1 or part.leader_epoch != -1:
+        if hints:
             out.put_varint(1)
             out.put_varint(9)
             out.put_32(part.leader_id)

@@ -44,7 +44,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 logger = logging.getLogger("tidelog.requests")
 
 cdef int FIRST_VERSION = Produce.TRANSACTIONS
-cdef int LAST_VERSION = Produce.TOPIC_IDS
+cdef int LAST_VERSION = Produce.LAST
 cdef int FLEXIBLE = Produce.FLEXIBLE
 cdef int TOPIC_IDS = Produce.TOPIC_IDS
 

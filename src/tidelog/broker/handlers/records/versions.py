@@ -9,10 +9,8 @@ from __future__ import annotations
 
 
 class Produce:
-    """Versions 0 to 13."""
+    """What each version of Produce brought."""
 
-    THROTTLE_TIME = 1
-    LOG_APPEND_TIME = 2
     #: One batch of magic 2 per partition, and the transaction that it belongs to. What came before may hold old
     #: messages.
     TRANSACTIONS = 3
@@ -24,10 +22,11 @@ class Produce:
     LEADER_HINTS = 10
     #: Topics go by id instead of by name (KIP-516).
     TOPIC_IDS = 13
+    LAST = 13
 
 
 class Fetch:
-    """Versions 0 to 18."""
+    """What each version of Fetch brought."""
 
     THROTTLE_TIME = 1
     MAX_BYTES = 3
@@ -49,3 +48,4 @@ class Fetch:
     REPLICA_STATE = 15
     #: Where to find the leaders that the answer names (KIP-951).
     NODE_ENDPOINTS = 16
+    LAST = 18
