@@ -16,7 +16,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "state-machi
 INTRODUCTION = """# State machines of the coordinators
 
 Rendered from the tables that the code runs on (`tools/render_state_machines.py`): a transition that is not listed here
-raises. Where the states are kept, and what a crash leaves of them: [group records](../formats/group-records.md).
+raises. A classic group, a member and a transactional id are asked as they change; a consumer group, whose state follows
+from its epochs and members, at the end of each step of a request (`Emitter.settle`). Where the states are kept, and
+what a crash leaves of them: [group records](../formats/group-records.md).
 
 """
 

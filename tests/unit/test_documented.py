@@ -14,7 +14,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker": 12.1,
     "broker/adoption": 13.6,
     "broker/controller": 10.5,
-    "broker/coordinator": 10.5,
     "broker/handlers": 7.3,
     "broker/network": 10.0,
     "broker/purgatory": 16.3,

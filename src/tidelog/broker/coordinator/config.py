@@ -1,6 +1,8 @@
 """The frozen views of the broker's configuration that the machines read.
 
-The keys are declared in `broker.config.groups` and `broker.config.transactions`.
+The keys are declared in `broker.config.groups` and `broker.config.transactions`; here each has the name and the default
+that the machines (and their tests, which have no broker) know. Values are read once, when the coordinators begin; the
+few that may change while the broker runs are read through `live`.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ class Values(Protocol):
 
 @dataclass(frozen=True)
 class GroupConfig:
-    """What the group machine reads."""
+    """What the group machine reads. For a classic group the client names its time-outs, within `min_session_timeout_ms`
+    and `max_session_timeout_ms`; a consumer group is told them by the broker (KIP-848), for all members alike, or for
+    single groups by configs of the resource type GROUP.
+    """
 
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
@@ -75,6 +80,7 @@ class GroupConfig:
         return self._of(group_id, "consumer.session.timeout.ms", self.consumer_session_timeout_ms)
 
     def heartbeat_interval_of(self, group_id: str) -> int:
+        """How often the members of a consumer group are asked to send heartbeats; each answer says it."""
         return self._of(group_id, "consumer.heartbeat.interval.ms", self.consumer_heartbeat_interval_ms)
 
     def assignment_interval_of(self, group_id: str) -> int:
@@ -92,10 +98,12 @@ class GroupConfig:
 
     @property
     def upgrade_allowed(self) -> bool:
+        """`group.consumer.migration.policy`: may a classic group become a consumer group while it has members?"""
         return self.migration_policy in ("upgrade", "bidirectional")
 
     @property
     def downgrade_allowed(self) -> bool:
+        """The same, the other way round, when the last member of the new protocol leaves."""
         return self.migration_policy in ("downgrade", "bidirectional")
 
 

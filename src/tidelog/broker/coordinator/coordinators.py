@@ -1,4 +1,12 @@
-"""Both coordinators of a broker: built on its log, metadata and clock, told of leadership, and swept by timers."""
+"""Both coordinators of a broker: built on its log, metadata and clock, told of leadership, and swept by timers.
+
+They are begun when somebody first needs them. From then on they hear of every partition that this broker starts or
+ceases to lead, and those of the two internal topics become shards. Three things recur:
+
+    offsets.retention.check.interval.ms                               offsets that have expired (KIP-211)
+    transaction.abort.timed.out.transaction.cleanup.interval.ms       transactions that were open for too long
+    transaction.remove.expired.transaction.cleanup.interval.ms        transactional ids that nobody uses
+"""
 
 from __future__ import annotations
 
@@ -99,6 +107,7 @@ class Coordinators:
         return GroupMachine(timers=timers, clock=self._clock, rng=self._rng, view=self._view, config=self.group_config)
 
     def _transaction_machine(self, partition: int, epoch: int, timers: Timers) -> TransactionMachine:
+        """`send_markers` looks up the sender when it is called: the two are made in a circle."""
         return TransactionMachine(
             coordinator_epoch=epoch,
             clock=self._clock,
@@ -109,6 +118,7 @@ class Coordinators:
     # -- life ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        """Take over what this broker leads already, and hear of everything that changes from now on."""
         self._replicas.on_leadership(self._on_leadership)
         for partition in list(self._replicas.partitions()):
             if partition.is_leader:
@@ -119,6 +129,7 @@ class Coordinators:
         self._recurring.every(self._transaction_config.expire_interval_ms, self._expire_ids)
 
     async def stop(self) -> None:
+        """First what starts anything new, then the shards, then what they have begun."""
         self._recurring.stop()
         for task in list(self._sweeps):
             task.cancel()
@@ -131,6 +142,7 @@ class Coordinators:
     # -- what happens around us ------------------------------------------------------------------------------------
 
     def _on_leadership(self, tp: TopicPartition, epoch: int | None) -> None:
+        """Becoming the leader of a partition of an internal topic is becoming the coordinator of all keys in it."""
         runtime = self.runtime_of(tp.topic)
         if runtime is None:
             return
@@ -140,11 +152,15 @@ class Coordinators:
             runtime.on_elected(tp.partition, epoch)
 
     def runtime_of(self, topic: str) -> Runtime | None:
+        """The runtime whose topic this is; None for all other topics."""
         if topic == GROUP_METADATA_TOPIC:
             return self.group.runtime
         return self.transaction.runtime if topic == TRANSACTION_STATE_TOPIC else None
 
     def _on_topics(self, changed: list[TopicImage], deleted: list[TopicImage]) -> None:
+        """Topics are gone: their offsets go too, or a new topic of the same name would be read from where the old one
+        ended. Kafka's coordinator does so as well.
+        """
         gone = [image.name for image in deleted]
         if gone:
             now = self._clock.time_ms()
@@ -160,6 +176,7 @@ class Coordinators:
     # -- sweeps ----------------------------------------------------------------------------------------------------
 
     def _expire_offsets(self) -> None:
+        """Once per interval, not once per offset: that an offset lives some minutes longer harms nobody."""
         self._run(
             sweep(
                 self.group.runtime,
@@ -170,6 +187,9 @@ class Coordinators:
         )
 
     def _expire_ids(self) -> None:
+        """`transactional.id.expiration.ms`, a week by default, after its last use an id is forgotten, and with it its
+        producer id. A producer that comes back later gets INVALID_PRODUCER_ID_MAPPING, and starts anew.
+        """
         self._run(
             sweep(
                 self.transaction.runtime,
@@ -180,9 +200,13 @@ class Coordinators:
         )
 
     def _abort_timed_out(self) -> None:
+        """The producer is gone, or stuck: readers of `read_committed` wait at its first record until somebody ends its
+        transaction.
+        """
         self._run(self.transaction.abort_timed_out())
 
     def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Sweeps are detached: one that fails is logged, and the next one starts in its time."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._sweeps.add(task)
         task.add_done_callback(self._sweeps.discard)

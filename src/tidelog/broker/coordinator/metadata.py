@@ -1,4 +1,8 @@
-"""What a coordinator must know of the cluster's topics. The broker gives a view of its metadata cache."""
+"""What a coordinator must know of the cluster's topics. The broker gives a view of its metadata cache.
+
+Consumer groups assign by topic id, and clients subscribe by name; both are looked up here, as of now. A coordinator
+keeps no copy: a topic that is gone is simply not found any more.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from tidelog.common.named_tuple import NamedTuple
 
 
 class TopicView(NamedTuple):
+    """What an assignor has to know of a topic. A topic that was deleted and made again has the name, but another id."""
+
     name: str
     topic_id: bytes
     partitions: int

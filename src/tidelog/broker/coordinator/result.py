@@ -17,7 +17,9 @@ from tidelog.common.named_tuple import NamedTuple
 
 
 class Caller(NamedTuple):
-    """Who sent the request that a handler works on."""
+    """Who sent the request that a handler works on. `client_id` and `client_host` are shown by DescribeGroups; a new
+    member's id begins with the former.
+    """
 
     client_id: str = ""
     client_host: str = "/127.0.0.1"

@@ -1,11 +1,16 @@
 """All shards of one internal topic on this broker: one per partition that this broker leads.
 
 `on_elected` starts loading a shard, `on_resigned` drops it. A request names its key (group or transactional id); the
-runtime finds the shard, or the error that Kafka gives in its place:
+runtime finds the shard, or the error that Kafka gives in its place. All three are retriable, and tell the client what
+to do first:
 
-    NOT_COORDINATOR                this broker does not lead the key's partition
-    COORDINATOR_LOAD_IN_PROGRESS   it does, and replays it at the moment
+    NOT_COORDINATOR                this broker does not lead the key's partition: ask FindCoordinator again
+    COORDINATOR_LOAD_IN_PROGRESS   it does, and replays it at the moment: stay, and try again
     COORDINATOR_NOT_AVAILABLE      the internal topic does not exist yet, or the coordinator is stopped
+
+The coordinator of a key is the leader of the partition that the key hashes to (`abs(javaHash(key)) mod n`), with the
+topic's number of partitions as it is now. Changing that number would move groups away from their offsets, which is why
+Kafka warns against it.
 """
 
 from __future__ import annotations
@@ -81,6 +86,9 @@ class Runtime:
             shard.close()
 
     def _start(self, partition: int, epoch: int) -> None:
+        """A new shard, loading. The load counts as failed until it has succeeded: one that throws, or is dropped, is
+        seen alike.
+        """
         shard = Shard(
             TopicPartition(self.topic, partition),
             epoch,
@@ -100,6 +108,10 @@ class Runtime:
         logger.debug("loaded %s at epoch %d", shard.tp, shard.epoch)
 
     def _reload(self, failed: Shard) -> None:
+        """An append or a load failed: try again after a while, as long as nobody else has taken the partition
+        meanwhile. The delay doubles with each load that fails, so that a record that cannot be replayed does not keep
+        the broker busy.
+        """
         partition = failed.tp.partition
 
         def restart() -> None:
@@ -111,6 +123,7 @@ class Runtime:
             self._scheduler.call_later(min(delay, LONGEST_RELOAD_DELAY_SECONDS), restart)
 
     def stop(self) -> None:
+        """No request finds a shard from now on; those that wait are sent to look for another coordinator."""
         self._running = False
         for partition in list(self.shards):
             self.on_resigned(partition)
@@ -135,6 +148,7 @@ class Runtime:
         return self.active(self.partition_for(key))
 
     def active(self, partition: int) -> Shard:
+        """The shard of a partition, if it can serve."""
         shard = self.shards.get(partition)
         if shard is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
@@ -152,9 +166,11 @@ class Runtime:
         shard.write(handler, done)
 
     def read(self, key: str, handler: Callable[[Any], Any], done: Done) -> None:
+        """Ask the key's shard; the answer waits for what was written before."""
         self.write(key, lambda machine: Result(response=handler(machine)), done)
 
     def active_shards(self) -> Iterator[Shard]:
+        """Those that can serve now; a copy, as a shard may come or go while its caller waits."""
         return (shard for shard in list(self.shards.values()) if shard.state is ShardState.ACTIVE)
 
     @property

@@ -1,4 +1,9 @@
-"""A runtime as the request handlers see it: await a write or a read of the shard that has the key."""
+"""A runtime as the request handlers see it: await a write or a read of the shard that has the key.
+
+Shards speak in callbacks, because most of their callers (compiled requests, timers, markers) have no use for a
+coroutine. Handlers are coroutines. This is where the two meet, and it costs a future only when somebody has to wait: a
+read of a settled shard, or a refusal, is known before the call returns.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +29,13 @@ class Service:
         return await self.write_to(self.runtime.shard_for(key), handler)
 
     async def write_to(self, shard: Shard, handler: Callable[[Any], Result | None]) -> Any:
+        """The same for a shard that is at hand already."""
         outcome = Outcome()
         shard.write(handler, outcome)
         return outcome.get() if outcome.known else await outcome.wait(Handoff())
 
     async def read(self, key: str, handler: Callable[[Any], Any]) -> Any:
+        """The answer of a handler that writes nothing, once everything before it is committed."""
         return await self.write_to(self.runtime.shard_for(key), lambda machine: Result(response=handler(machine)))
 
     async def request(self, key: str, handler: Callable[[Any, Reply], Result | None]) -> Any:
@@ -53,6 +60,7 @@ class Outcome:
         self._error: KafkaError | None = None
 
     def __call__(self, response: Any, error: KafkaError | None = None) -> None:
+        """The shard's side: called once. Nobody may be there to hear it any more; that is not an error."""
         if self._future is None:
             self.known, self._response, self._error = True, response, error
         elif self._future.done():  # the client is gone and its request was cancelled

@@ -1,16 +1,28 @@
-"""One internal-topic partition as a replicated state machine: load, handle, append, replay, answer after commit.
+"""One internal-topic partition as a replicated state machine: load, handle, replay, append, answer after commit.
 
     LOADING  ──replayed to the end──▶  ACTIVE  ──append failed, leadership lost──▶  CLOSED (and a new one loads)
 
-A write runs a handler of the machine, replays the records that it returns at once, and keeps its answer until they are
-committed. Writes of one event-loop tick share one append. Every answer, also of a write without records and of a read,
-waits for everything that was written before it: nobody is told of a state that could still be lost. That is how
-"reads see committed state only" is kept without keeping two states.
+The rule, for whoever writes a machine:
+
+1. A handler decides and returns records. They are replayed there and then, before they are in the log: the next handler
+   sees them. (Handlers that build on their own records replay each as they emit it: `group.emitter`.)
+2. The records of all writes of one turn of the event loop are one append. Under load that is one write of the disk for
+   hundreds of requests.
+3. Every answer, also of a write without records and of a read, waits until everything that was written before it is
+   committed. Memory is ahead of the log, but nobody outside can tell: that is how "reads see committed state only" is
+   kept without keeping two states.
+4. If an append fails, memory says what the log does not. It is not mended: the shard is dropped, everybody who waits is
+   told, and the runtime loads a new one from the log.
+
+Kafka's coordinator runtime keeps the rule by snapshots of its maps (a timeline per offset) that it goes back to; here a
+failed append costs a load. It is rare (a full disk, too few replicas in sync, leadership that has moved on), and the
+code of the machines stays plain.
+
+Two kinds of writes differ in step 1. What belongs to a transaction is appended first and replayed if the log took it:
+the log itself fences producers, and a refusal concerns that producer alone. And what no batch may hold (it is larger
+than `max.message.bytes` of the topic) is refused before anything of it is replayed, or is taken back by its own `undo`.
 
 Whoever gets an answer may have the next request ready, so answers are given while no handler is at work.
-
-If an append fails, what is in memory is ahead of the log: the shard is dropped, everybody who waits is told, and
-the runtime loads a new one from the log.
 """
 
 from __future__ import annotations
@@ -48,7 +60,9 @@ DIVIDE_AT = 500
 
 
 class Machine(Protocol):
-    """A state machine that a shard runs."""
+    """A state machine that a shard runs. `replay` must be a function of the records alone: what it makes of them while
+    requests come in, it has to make of them again, years later, from a compacted log.
+    """
 
     def replay(self, record: CoordinatorRecord, producer_id: int = -1) -> None: ...
     def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None: ...
@@ -57,7 +71,9 @@ class Machine(Protocol):
 
 
 class PartitionWriter(Protocol):
-    """All that a shard needs of the log. `done` is called once, maybe before `append` returns: NONE means committed."""
+    """All that a shard needs of the log. `done` is called once, maybe before `append` returns: NONE means committed,
+    not just written. `read_all` gives what is committed, in chunks of whole batches.
+    """
 
     def append(
         self,
@@ -73,6 +89,8 @@ class PartitionWriter(Protocol):
 
 
 class ShardState(Enum):
+    """Requests are served in ACTIVE only; LOADING answers COORDINATOR_LOAD_IN_PROGRESS, and clients try again."""
+
     LOADING = "Loading"
     ACTIVE = "Active"
     CLOSED = "Closed"
@@ -135,6 +153,7 @@ class Shard:
         self._scheduler = scheduler
         self._clock = clock
         self._on_failed = on_failed
+        # What the writes of this turn have to say; one append when the loop comes round.
         self._batch: list[Encoded] = []
         self._batch_bytes = 0
         self._batch_room = 0
@@ -142,12 +161,17 @@ class Shard:
         self._written = 0  # appends handed to the writer, plus one while a batch is being gathered
         self._committed = 0
         self._parked: deque[Parked] = deque()
+        # How many handlers are at work, one inside the other: answers wait for the outermost.
         self._handling = 0
 
     # -- loading ---------------------------------------------------------------------------------------------------
 
     def load(self, done: Callable[[Shard], None]) -> None:
-        """Replay the whole partition in slices, then become active and call `done`."""
+        """Replay the whole partition in slices, then become active and call `done`.
+
+        A partition of __consumer_offsets may hold millions of records. The loop gets its turn every few milliseconds,
+        so that the broker's other clients do not notice a coordinator that moves here.
+        """
         steps = self._replay_log()
 
         def advance() -> None:
@@ -170,6 +194,9 @@ class Shard:
         advance()
 
     def _replay_log(self) -> Iterator[None]:
+        """Batch by batch; a step is one batch. Control batches are the ends of transactions: they decide what becomes
+        of the offsets that were replayed as pending before them.
+        """
         for buffer in self._writer.read_all(self.tp):
             for batch in iter_batches(buffer):
                 if batch.is_control:
@@ -183,6 +210,9 @@ class Shard:
                 yield
 
     def _replay_bytes(self, key: bytes | None, value: bytes | None, producer_id: int, offset: int) -> None:
+        """A record that cannot be read is logged and passed over: one broken record must not keep a thousand groups
+        from being served. A record that can be read and not replayed is a bug, and stops the load.
+        """
         try:
             record = self.codec.decode(key, value)
         except CorruptRecordError as error:
@@ -227,9 +257,13 @@ class Shard:
         return self._written
 
     def read(self, handler: Callable[[Any], Any], done: Callable[[Any, KafkaError | None], None]) -> None:
+        """A write without records: it waits, as any other, for what was written before it."""
         self.write(lambda machine: Result(response=handler(machine)), done)
 
     def _run_timer(self, action: Action) -> None:
+        """A time-out is a write that nobody waits for. If it is refused, whatever caused it will be seen to by a later
+        one.
+        """
         if self.state is not ShardState.ACTIVE:
             return
         self._handling += 1
@@ -241,6 +275,11 @@ class Shard:
             self._handling -= 1
 
     def _apply(self, result: Result | None, done: Callable[[Any, KafkaError | None], None] | None) -> None:
+        """Carry out what a handler gave back.
+
+        `on_commit` runs with the answers, in their order, and may return a further result: so a classic group becomes
+        stable after its assignment is committed, and before anybody who was behind it in the queue is answered.
+        """
         if result is None:
             return
         if result.records:
@@ -266,6 +305,9 @@ class Shard:
         self.park(committed)
 
     def _enqueue(self, result: Result) -> None:
+        """Encode, find room, then replay: in this order, so that whatever refuses the records does so before any of
+        them is true.
+        """
         if result.divisible and len(result.records) > DIVIDE_AT:
             for start in range(0, len(result.records), DIVIDE_AT):
                 part = result.records[start : start + DIVIDE_AT]
@@ -304,7 +346,10 @@ class Shard:
         return size <= limit
 
     def _gather(self, records: Sequence[Encoded], size: int) -> None:
-        """Add what there is room for to the batch of this tick."""
+        """Add what there is room for to the batch of this tick. The first one in asks the loop for a flush after
+        everything that is ready now: that is the whole of group commit, and an idle broker adds no delay to a single
+        request.
+        """
         if not self._batch:
             self._written += 1
             if not self._flush_due:
@@ -314,6 +359,7 @@ class Shard:
         self._batch_bytes += size
 
     def _replay(self, result: Result) -> None:
+        """Make the records true, unless the handler has done that itself."""
         if result.replay:
             producer_id = result.producer[0] if result.producer else -1
             for record in result.records:
@@ -366,10 +412,14 @@ class Shard:
             self._appended(sequence, early[0])
 
     def _flush_tick(self) -> None:
+        """The loop has come round: what its last turn has gathered is appended."""
         self._flush_due = False
         self._flush()
 
     def _flush(self) -> None:
+        """Append what is gathered. A closed shard writes nothing: its records are void, and who waits for them has been
+        told.
+        """
         if not self._batch or self.state is ShardState.CLOSED:
             return
         records, self._batch, self._batch_bytes = self._batch, [], 0
@@ -385,6 +435,7 @@ class Shard:
             done(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _build(self, records: Sequence[Encoded], producer: tuple[int, int] | None = None) -> bytes:
+        """One batch of magic 2, uncompressed; with the producer's id and the transactional bit if it is part of one."""
         producer_id, producer_epoch = producer or (-1, -1)
         builder = BatchBuilder(
             producer_id=producer_id, producer_epoch=producer_epoch, transactional=producer is not None
@@ -395,6 +446,7 @@ class Shard:
         return builder.build()
 
     def _appended(self, sequence: int, error: ErrorCode) -> None:
+        """The fate of one append. They are committed in order, so a later one speaks for those before it."""
         if self.state is ShardState.CLOSED:
             return
         if error is not ErrorCode.NONE:

@@ -41,12 +41,15 @@ class StateTable(Generic[S]):
         return target in self._targets.get(source, ())
 
     def check(self, source: S, target: S) -> S:
-        """Return `target`; raise if there is no way from `source` to it."""
+        """Return `target`; raise if there is no way from `source` to it. Staying is a transition, too: a row has to
+        allow it.
+        """
         if not self.allows(source, target):
             raise IllegalTransition(f"{self.title}: no transition from {source.value} to {target.value}")
         return target
 
     def states(self) -> list[S]:
+        """All states of the machine's enum, in the order in which it lists them."""
         return list(type(self.initial))
 
     def markdown(self) -> str:

@@ -1,5 +1,8 @@
 """A look at everything that the shards of an internal topic know, in slices: others get their turn in between.
 
+Expired offsets, expired transactional ids and the offsets of deleted topics are found this way. None of them is urgent,
+and a shard may know a hundred thousand groups: a sweep in one piece would stop the broker for as long.
+
 What is looked at is listed when a shard's turn comes; what is gone by the time of its slice is passed over, and what
 has come since then waits for the next sweep.
 """

@@ -51,6 +51,9 @@ class ShardTimers:
         self._timers: dict[Hashable, _Timer] = {}
 
     def set(self, key: Hashable, delay_ms: int, action: Action) -> None:
+        """Run `action` after the delay, in place of whatever the key stood for. Later than before: only the deadline
+        moves.
+        """
         deadline = self._clock.monotonic() + delay_ms / 1000
         timer = self._timers.get(key)
         if timer is not None and timer.armed_for <= deadline:
@@ -63,6 +66,7 @@ class ShardTimers:
         self._arm(key, timer, delay_ms / 1000)
 
     def set_if_absent(self, key: Hashable, delay_ms: int, action: Action) -> None:
+        """For a deadline that must not move: how long a member has to give back its partitions."""
         if key not in self._timers:
             self.set(key, delay_ms, action)
 
@@ -86,6 +90,9 @@ class ShardTimers:
         timer.handle = self._scheduler.call_later(delay, lambda: self._fire(key, timer))
 
     def _fire(self, key: Hashable, timer: _Timer) -> None:
+        """The scheduler's timer is due; the deadline may have moved meanwhile, or the key may stand for something else.
+        Half a millisecond early counts as in time: loops round to their own ticks.
+        """
         if self._timers.get(key) is not timer:
             return
         left = timer.deadline - self._clock.monotonic()

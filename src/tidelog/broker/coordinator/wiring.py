@@ -1,4 +1,9 @@
-"""The seams of the coordinators onto the broker: the log of the internal topics, and the view of all topics."""
+"""The seams of the coordinators onto the broker: the log of the internal topics, and the view of all topics.
+
+A coordinator's append is one with acks=all: it counts when every replica in sync has it, and is refused when fewer than
+`min.insync.replicas` are. There is no producer whose sequence numbers would show a duplicate; it is not needed, since a
+shard that does not know what became of an append reads the log again before it goes on.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +40,12 @@ class ReplicaWriter:
         self._waiting: set[asyncio.Task[None]] = set()
 
     def append(self, tp: TopicPartition, epoch: int, batch: bytes, done: Done, *, transaction_version: int = 0) -> None:
-        """With `epoch` NO_EPOCH: whichever leader epoch is current."""
+        """Append a batch of a shard, or a marker. With `epoch` NO_EPOCH: whichever leader epoch is current (a marker
+        may be written by any leader). Else the epoch that the shard was loaded in: if leadership went away and came
+        back, another shard has been loaded since, and this one must not write any more.
+
+        The batch is this broker's own, so it is not validated as a client's would be.
+        """
         replicas = self._replicas
         partition = replicas.leader_or_error(tp)
         if isinstance(partition, ErrorCode):
@@ -66,7 +76,9 @@ class ReplicaWriter:
             done(code)
 
     def _wait(self, partition: Partition, info: AppendInfo, done: Done) -> None:
-        """For `flush.messages`, and then for the other replicas."""
+        """For `flush.messages`, and then for the other replicas. Whatever comes of it, `done` is called: a shard that
+        never hears of an append would keep all its clients waiting.
+        """
         replicas = self._replicas
 
         async def wait() -> None:
@@ -88,20 +100,25 @@ class ReplicaWriter:
         task.add_done_callback(self._waiting.discard)
 
     def read_all(self, tp: TopicPartition) -> Iterator[bytes]:
+        """What is committed; a leader that has just been elected may have more, of which nobody was told."""
         return self._replicas.read_committed_batches(tp)
 
     def max_batch_bytes(self, tp: TopicPartition) -> int:
+        """`max.message.bytes` of the topic as it is now; Kafka's default while nothing is known of it."""
         partition = self._replicas.partition(tp)
         return 1 << 20 if partition is None else partition.log.config.max_message_bytes
 
     async def stop(self) -> None:
+        """Give up waiting. Who waits for these appends has been told by its shard, which is closed by now."""
         for task in list(self._waiting):
             task.cancel()
         await asyncio.gather(*self._waiting, return_exceptions=True)
 
 
 class CacheView:
-    """A `MetadataView` of the broker's metadata cache."""
+    """A `MetadataView` of the broker's metadata cache. `version` grows with every change of any topic, so that a
+    consumer group sees at one glance whether it has to look at its subscriptions again.
+    """
 
     def __init__(self, cache: MetadataCache) -> None:
         self._cache = cache
@@ -115,6 +132,7 @@ class CacheView:
         return None if image is None else TopicView(name, image.topic_id, len(image.partitions))
 
     def topic_by_id(self, topic_id: bytes) -> TopicView | None:
+        """A topic id outlives its name: None once the topic is gone, also if another one has its name now."""
         name = self._cache.topic_name(topic_id)
         return None if name is None else self.topic(name)
 

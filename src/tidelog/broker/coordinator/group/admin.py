@@ -1,4 +1,8 @@
-"""ListGroups, DescribeGroups, ConsumerGroupDescribe, DeleteGroups: what administrators ask of a shard."""
+"""ListGroups, DescribeGroups, ConsumerGroupDescribe, DeleteGroups: what administrators ask of a shard.
+
+ListGroups is asked of every broker, and each lists what it coordinates; the others are asked of the group's own
+coordinator. States and types (KIP-518, KIP-848) are those of now; nobody is promised that they last.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ from tidelog.protocol.messages import ConsumerGroupDescribeResponse, DescribeGro
 
 
 class GroupAdmin:
+    """Reads, but for the tombstones of a group that is deleted."""
+
     def __init__(self, state: GroupState, view: MetadataView, default_assignor: str) -> None:
         self._state = state
         self._view = view
@@ -43,6 +49,9 @@ class GroupAdmin:
     # -- describe --------------------------------------------------------------------------------------------------
 
     def describe_classic(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
+        """DescribeGroups. Subscriptions and assignments are shown of a stable group only: in a rebalance they are those
+        of no generation. A consumer group is not described here, but by ConsumerGroupDescribe.
+        """
         group = self._state.groups.get(group_id)
         if not isinstance(group, ClassicGroup) or group.is_in(ClassicState.DEAD):
             # Up to version 5 an unknown group is a dead one; from 6 on it is an error.
@@ -72,6 +81,9 @@ class GroupAdmin:
         )
 
     def describe_consumer(self, group_id: str) -> ConsumerGroupDescribeResponse.DescribedGroup:
+        """ConsumerGroupDescribe: the epochs tell how far a rebalance has come, and each member's which one it has
+        reached.
+        """
         group = self._state.groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
             return ConsumerGroupDescribeResponse.DescribedGroup(
@@ -89,6 +101,9 @@ class GroupAdmin:
         )
 
     def _describe_member(self, group: ConsumerGroup, member: ConsumerMember) -> ConsumerGroupDescribeResponse.Member:
+        """The subscription, what the member has and what it shall have: whoever looks sees why a rebalance
+        takes long.
+        """
         return ConsumerGroupDescribeResponse.Member(
             member_id=member.member_id,
             instance_id=member.instance_id,
@@ -104,6 +119,7 @@ class GroupAdmin:
         )
 
     def _named(self, assignment: Assignment) -> ConsumerGroupDescribeResponse.Assignment:
+        """Partitions by topic; those of deleted topics are left out, as nobody could read them."""
         topics = []
         for topic_id, partitions in sorted(assignment.items()):
             topic = self._view.topic_by_id(topic_id)
@@ -118,6 +134,7 @@ class GroupAdmin:
     # -- delete ----------------------------------------------------------------------------------------------------
 
     def check_deletable(self, group_id: str) -> Group:
+        """The group; GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP, as Kafka has it."""
         group = self._state.group(group_id)
         if group.state.value == "Dead":
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)

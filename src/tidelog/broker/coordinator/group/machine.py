@@ -54,6 +54,10 @@ from tidelog.protocol.messages import (
 
 
 class GroupMachine:
+    """One shard's groups. Every request of a group ends up in one of the methods below; most of them only find out
+    which kind the group is of.
+    """
+
     def __init__(self, *, timers: Timers, clock: Clock, rng: Rng, view: MetadataView, config: GroupConfig) -> None:
         self.state = GroupState(clock, self)
         self._clock = clock
@@ -84,6 +88,9 @@ class GroupMachine:
         self.state.replay_marker(producer_id, producer_epoch, committed)
 
     def on_loaded(self) -> Result | None:
+        """Sessions start anew, of both kinds. Groups that are larger than the limit allows by now rebalance at once,
+        which may leave records to write.
+        """
         records: list[CoordinatorRecord] = []
         for group in list(self.state.groups.values()):
             if isinstance(group, ClassicGroup):
@@ -94,11 +101,13 @@ class GroupMachine:
         return Result(records, replay=False, divisible=True)
 
     def on_unloaded(self) -> None:
+        """Who waits in a rebalance is sent to look for the new coordinator. Consumer groups have nobody waiting."""
         for group in self.state.groups.values():
             if isinstance(group, ClassicGroup):
                 self._rebalance.unload(group)
 
     def dismiss(self, group: ClassicGroup | ConsumerGroup) -> None:
+        """See `Timekeeper`: what was begun for a group that is taken back must not go on."""
         if isinstance(group, ClassicGroup):
             self._rebalance.drop(group)
             self._rebalance.unload(group, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -107,6 +116,7 @@ class GroupMachine:
                 self._sessions.cancel(group.group_id, member_id)
 
     def revive(self, group: ClassicGroup | ConsumerGroup) -> None:
+        """See `Timekeeper`."""
         if isinstance(group, ClassicGroup):
             self._rebalance.revive(group)
         else:
@@ -115,6 +125,10 @@ class GroupMachine:
     # -- classic protocol ------------------------------------------------------------------------------------------
 
     def join(self, request: JoinGroupRequest, caller: Caller, reply: Reply) -> Result | None:
+        """JoinGroup. The session time-out must be within the broker's limits. A group that does not exist is made by a
+        member that comes without an id; a member that names one is left over from a group that is gone, and must start
+        over (UNKNOWN_MEMBER_ID).
+        """
         if not self._config.min_session_timeout_ms <= request.session_timeout_ms <= self._config.max_session_timeout_ms:
             raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
         group = self.state.groups.get(request.group_id)
@@ -145,12 +159,14 @@ class GroupMachine:
         return emitter.guard(join)
 
     def sync(self, request: SyncGroupRequest, reply: Reply) -> Result | None:
+        """SyncGroup; an unknown group has no members, and says so."""
         group = self._known(request.group_id)
         if isinstance(group, ConsumerGroup):
             return self._bridge.sync(group, request)
         return self._sync.sync(group, request, reply)
 
     def heartbeat(self, request: HeartbeatRequest) -> Result:
+        """Heartbeat of the classic protocol."""
         group = self._known(request.group_id)
         if isinstance(group, ConsumerGroup):
             return self._bridge.heartbeat(group, request)
@@ -164,12 +180,14 @@ class GroupMachine:
         return self._sync.beat(group, member_id, instance_id, generation)
 
     def leave(self, request: LeaveGroupRequest) -> Result:
+        """LeaveGroup, of one or several members."""
         group = self._known(request.group_id)
         if isinstance(group, ConsumerGroup):
             return self._bridge.leave(group, request)
         return self._sync.leave(group, request)
 
     def _known(self, group_id: str) -> ClassicGroup | ConsumerGroup:
+        """UNKNOWN_MEMBER_ID, not GROUP_ID_NOT_FOUND: members are told what makes them join again."""
         group = self.state.groups.get(group_id)
         if group is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -178,6 +196,7 @@ class GroupMachine:
     # -- consumer protocol -----------------------------------------------------------------------------------------
 
     def consumer_heartbeat(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Result:
+        """ConsumerGroupHeartbeat; UNSUPPORTED_VERSION if `group.coordinator.rebalance.protocols` leaves it out."""
         if not self._config.consumer_enabled:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         return self._heartbeat.handle(request, caller)
@@ -185,6 +204,9 @@ class GroupMachine:
     # -- offsets ---------------------------------------------------------------------------------------------------
 
     def commit(self, request: OffsetCommitRequest, version: int) -> Result:
+        """OffsetCommit, of a message; the compiled form of the request asks `check_commit` and
+        `replay_commits` itself.
+        """
         self.check_commit(
             request.group_id,
             request.member_id,
@@ -196,6 +218,7 @@ class GroupMachine:
         return self._commits.commit(request)
 
     def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> Result:
+        """TxnOffsetCommit: the same fence, and the offsets stay pending until the marker."""
         self.check_commit(
             request.group_id,
             request.member_id,
@@ -210,10 +233,14 @@ class GroupMachine:
     def fetch(
         self, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
     ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
+        """OffsetFetch, of one group."""
         self.check_fetch(group.group_id, group.member_id, group.member_epoch)
         return fetch_offsets(self.state.offsets, group, require_stable)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> Result:
+        """OffsetDelete (KIP-496). A group with members must be one of consumers: of other protocols nobody knows what
+        they use.
+        """
         group = self.state.group(request.group_id)
         if isinstance(group, ClassicGroup) and not group.is_empty and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
@@ -249,6 +276,9 @@ class GroupMachine:
         return self.admin.describe_consumer(group_id)
 
     def delete_group(self, group_id: str) -> Result:
+        """DeleteGroups: the group must be empty. Its offsets go first; if the write is divided and a crash comes in
+        between, a group with fewer offsets is left, and the administrator asks again.
+        """
         group = self.admin.check_deletable(group_id)
         if isinstance(group, ClassicGroup):
             self._rebalance.drop(group)

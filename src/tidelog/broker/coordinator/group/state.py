@@ -39,6 +39,8 @@ class Timekeeper(Protocol):
 
 
 class GroupState:
+    """What the records of a partition of __consumer_offsets amount to. `timekeeper` has what is soft about groups."""
+
     def __init__(self, clock: Clock, timekeeper: Timekeeper) -> None:
         self.groups: dict[str, Group] = {}
         self.timekeeper = timekeeper
@@ -128,6 +130,9 @@ class GroupState:
         self.offsets.end_transaction(producer_id, committed)
 
     def _group_metadata(self, key: Any, value: Any) -> None:
+        """The record of a classic group is all of it: whatever was in memory gives way, timers are set when all is
+        loaded.
+        """
         if value is None:
             if isinstance(self.groups.get(key.group), ClassicGroup):
                 self._vacate(key.group)

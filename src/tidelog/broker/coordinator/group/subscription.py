@@ -38,10 +38,12 @@ def decode_assignment(data: bytes) -> ConsumerProtocolAssignment:
 
 
 def encode_assignment(assignment: ConsumerProtocolAssignment, version: int) -> bytes:
+    """In the version of the member's own subscription: it cannot be expected to read a newer one."""
     return _INT16.pack(version) + assignment.encode(version)
 
 
 def subscription_version(data: bytes) -> int:
+    """The version that a member's bytes are written in, or the newest that we know."""
     return _version(data)
 
 

@@ -1,4 +1,8 @@
-"""The transaction coordinator as the request handlers see it."""
+"""The transaction coordinator as the request handlers see it.
+
+What takes time, and must not happen inside a handler of the machine, is done here, around it: fetching producer ids
+from the controller, waiting a moment for markers, asking the coordinator of another broker.
+"""
 
 from __future__ import annotations
 
@@ -61,6 +65,7 @@ class TransactionCoordinator(Service):
     # -- producer ids ----------------------------------------------------------------------------------------------
 
     async def _spare_id(self, shard: Shard, transactional_id: str) -> int | None:
+        """A new producer id if the next step may need one: a handler of the machine cannot wait for it."""
         machine: TransactionMachine = shard.machine
         return await self._next_producer_id() if machine.needs_producer_id(transactional_id) else None
 
@@ -89,7 +94,12 @@ class TransactionCoordinator(Service):
         *,
         version: int = 0,
     ) -> None:
-        """A client that ended its transaction a moment ago may find the markers of it still on their way."""
+        """Have the transaction include these partitions.
+
+        A client that ended its transaction a moment ago may find the markers of it still on their way. Kafka answers
+        CONCURRENT_TRANSACTIONS, and the client tries again after its back-off of 20 ms and more; here the request waits
+        for what takes a millisecond, once and not for long, and is refused only then.
+        """
         if not transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
 
@@ -109,6 +119,7 @@ class TransactionCoordinator(Service):
     async def verify_partitions(
         self, transactional_id: str, producer: ProducerIdentity, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
+        """AddPartitionsToTxn with `verify_only` (KIP-890, part 1): which of these are in the transaction?"""
         result: dict[TopicPartition, ErrorCode] = await self.read(
             transactional_id, lambda machine: machine.verify(transactional_id, producer, partitions)
         )
@@ -139,6 +150,7 @@ class TransactionCoordinator(Service):
     async def _verify(
         self, transactional_id: str, producer: ProducerIdentity, tp: TopicPartition, produce_version: int
     ) -> ErrorCode:
+        """The same question, here or at the broker that coordinates the id; the code as coordinators give it."""
         adds = produce_version >= IMPLICIT_ADD_PRODUCE_VERSION
         try:
             if adds:
@@ -156,6 +168,9 @@ class TransactionCoordinator(Service):
     async def end(
         self, transactional_id: str, producer: ProducerIdentity, *, committed: bool, version: int
     ) -> ProducerIdentity:
+        """EndTxn. A producer of version 2 that begins and ends its next transaction at once may come before the markers
+        of the last: it is let wait for them, as `add_partitions` does.
+        """
         if not transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         spare = None
@@ -173,7 +188,9 @@ class TransactionCoordinator(Service):
         return identity
 
     async def complete(self, job: MarkerJob) -> None:
-        """All markers of the transaction are written."""
+        """All markers of the transaction are written: write that down, and let go on who waited for it. If the shard is
+        gone, another coordinator has loaded the transaction and completes it by itself.
+        """
         try:
             await self.write(job.transactional_id, lambda machine: machine.complete(job) or Result(response=None))
         except KafkaError as error:
@@ -198,6 +215,9 @@ class TransactionCoordinator(Service):
     # -- time ------------------------------------------------------------------------------------------------------
 
     async def abort_timed_out(self) -> None:
+        """End, on nobody's request, what has been open for longer than its producer said. The producer is fenced by it:
+        should it come back, its next request is refused with PRODUCER_FENCED (or INVALID_PRODUCER_EPOCH, from Produce).
+        """
         for shard in self.runtime.active_shards():
             for transaction in shard.machine.timed_out():
                 try:

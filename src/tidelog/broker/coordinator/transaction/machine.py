@@ -34,7 +34,10 @@ class ProducerIdentity(NamedTuple):
 
 
 class MarkerJob(NamedTuple):
-    """The markers that one ended transaction still needs."""
+    """The markers that one ended transaction still needs. `coordinator_epoch` is the leader epoch of the shard: a
+    partition that has seen a marker of a later one refuses ours, so a coordinator that was replaced without knowing it
+    does no harm.
+    """
 
     transactional_id: str
     producer_id: int
@@ -49,6 +52,8 @@ SendMarkers = Callable[[MarkerJob], None]
 
 
 class TransactionMachine:
+    """The transactional ids of one shard. Timers are not its affair: sweeps ask it what has timed out."""
+
     def __init__(
         self, *, coordinator_epoch: int, clock: Clock, config: TransactionConfig, send_markers: SendMarkers
     ) -> None:
@@ -62,6 +67,7 @@ class TransactionMachine:
     # -- the shard's side ------------------------------------------------------------------------------------------
 
     def replay(self, record: CoordinatorRecord, producer_id: int = -1) -> None:
+        """A record is the whole state of its id; a tombstone forgets it."""
         key, value = record
         if value is None:
             self.transactions.pop(key.transactional_id, None)
@@ -73,6 +79,9 @@ class TransactionMachine:
         """Nothing transactional is ever written to __transaction_state."""
 
     def on_loaded(self) -> Result | None:
+        """Whatever was decided and not completed is taken up where it was left: all its markers are sent, also those
+        that were written already.
+        """
         for transaction in self.transactions.values():
             if transaction.is_ending:
                 self._send_markers(self._job(transaction))
@@ -112,7 +121,15 @@ class TransactionMachine:
         expected: ProducerIdentity | None = None,
         spare_id: int | None = None,
     ) -> Result:
-        """Give the producer its id and epoch, and fence whoever had them before."""
+        """InitProducerId: give the producer its id and epoch, and fence whoever had them before.
+
+        The heart of exactly-once: after the answer no earlier incarnation of this transactional id can write or commit
+        anything, because every partition and this coordinator refuse its epoch. If it left a transaction open, that is
+        aborted first; the client is told CONCURRENT_TRANSACTIONS and asks again.
+
+        `expected` (KIP-360) is sent by a producer that wants to go on after an error of its own: it is fenced if it is
+        no longer the current one, and gets the next epoch if it is.
+        """
         if not 0 < timeout_ms <= self._config.max_timeout_ms:
             raise KafkaError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
         now = self._clock.time_ms()
@@ -147,6 +164,9 @@ class TransactionMachine:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
 
     def _fence(self, transaction: Transaction, spare_id: int | None) -> Result:
+        """Abort what somebody else has open. The bump to the fencing epoch and the abort are one record: there is no
+        moment in which the old producer could still add to the transaction.
+        """
         result = self._end(
             transaction, committed=False, version=transaction.client_version, spare_id=spare_id, fence=True
         )
@@ -158,6 +178,11 @@ class TransactionMachine:
     def add_partitions(
         self, transactional_id: str, producer: ProducerIdentity, partitions: Collection[TopicPartition], version: int
     ) -> Result:
+        """AddPartitionsToTxn, or a Produce of version 12 and later that adds its own partition (KIP-890). Must be
+        committed before the first record of the partition is: a marker goes only to partitions that are listed here.
+
+        Partitions that are known already cost no record, so a client may repeat itself.
+        """
         transaction = self._checked(transactional_id, producer)
         if transaction.is_ending:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -178,6 +203,9 @@ class TransactionMachine:
         return {tp: inside if tp in transaction.partitions else outside for tp in partitions}
 
     def _checked(self, transactional_id: str, producer: ProducerIdentity) -> Transaction:
+        """The transaction, if the producer is its current one. Another producer id means that the id was rotated or has
+        expired (INVALID_PRODUCER_ID_MAPPING); another epoch, that somebody took over (PRODUCER_FENCED).
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is None or transaction.producer_id != producer.producer_id:
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -196,7 +224,12 @@ class TransactionMachine:
         version: int,
         spare_id: int | None = None,
     ) -> Result:
-        """EndTxn. In version 2 the answer carries the identity for the next transaction."""
+        """EndTxn. In version 2 the answer carries the identity for the next transaction.
+
+        A client that did not hear the answer sends the request again, so an outcome that is decided already is
+        confirmed, and only the opposite one is refused. While the markers are on their way the answer is
+        CONCURRENT_TRANSACTIONS, which clients retry.
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -219,7 +252,13 @@ class TransactionMachine:
         version: int,
         spare_id: int | None,
     ) -> Result:
-        """A retry comes with the epoch before the bump; an abort of nothing is allowed and bumps too."""
+        """The same when every end bumps the epoch (KIP-890).
+
+        A retry comes with the epoch before the bump, and is told from a zombie's request by being exactly one behind;
+        after a rotation it comes with the last epoch of the previous producer id. An abort of nothing is allowed and
+        bumps, too: the producer does not know whether its last write arrived, and the bump makes sure that it never
+        will.
+        """
         overflowed = (
             producer.producer_id == transaction.previous_producer_id
             and producer.epoch == MAX_EPOCH - 1
@@ -258,6 +297,9 @@ class TransactionMachine:
         spare_id: int | None = None,
         fence: bool = False,
     ) -> Result:
+        """Decide the outcome. Once the record is committed there is no way back, and the markers are sent from
+        `on_commit`: not earlier, as a marker for a decision that the log lost could not be taken back.
+        """
         next_id = NO_PRODUCER_ID
         if version >= EPOCH_BUMP_VERSION and transaction.epoch_exhausted:
             next_id = _need(spare_id)
@@ -273,7 +315,9 @@ class TransactionMachine:
         return Result([after.record()], identity, on_commit=lambda: self._send_markers(job))
 
     def complete(self, job: MarkerJob) -> Result | None:
-        """Every partition has its marker."""
+        """Every partition has its marker. A callback of an earlier shard, which has been replaced meanwhile, finds
+        another epoch or another state, and is passed over.
+        """
         transaction = self.transactions.get(job.transactional_id)
         if (
             transaction is None
@@ -331,6 +375,7 @@ class TransactionMachine:
     # -- administration --------------------------------------------------------------------------------------------
 
     def describe(self, transactional_id: str) -> Transaction:
+        """DescribeTransactions, of one id."""
         transaction = self.transactions.get(transactional_id)
         if transaction is None or transaction.state is TransactionState.DEAD:
             raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
@@ -343,6 +388,9 @@ class TransactionMachine:
         min_duration_ms: int = -1,
         matches: Callable[[str], bool] | None = None,
     ) -> Iterator[Transaction]:
+        """ListTransactions: filters are combined, an empty one lets everything pass. A duration counts from the start
+        of the transaction (KIP-994); the pattern is KIP-1152's.
+        """
         now = self._clock.time_ms()
         for transaction in self.transactions.values():
             if (

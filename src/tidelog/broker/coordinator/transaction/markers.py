@@ -1,7 +1,12 @@
 """Writing the end markers of transactions: here for partitions that this broker leads, by request for the others.
 
+A marker (a control batch of one record, COMMIT or ABORT) ends the transaction on its partition: the last stable offset
+moves on, and readers of `read_committed` get what was committed. Until then they wait, so markers are sent as soon as
+the outcome is in the log.
+
 A marker is tried until it is written or there is nothing left to write it to: a deleted partition needs none, and a
-leader that knows a newer epoch (of the producer or of the coordinator) has no use for ours.
+leader that knows a newer epoch (of the producer or of the coordinator) has no use for ours. Trying again does no harm:
+a second marker finds no open transaction of this producer, and at most moves the log's end.
 """
 
 from __future__ import annotations
@@ -51,6 +56,9 @@ class MarkerWriter:
         self._clock = clock
 
     def write(self, job: MarkerJob, tp: TopicPartition, done: Callable[[ErrorCode], None]) -> None:
+        """One marker. On __consumer_offsets it ends what TxnOffsetCommit left pending, so the shard of that partition
+        must replay it: it is written through the shard, in line with its other writes.
+        """
         batch = end_txn_marker(
             job.producer_id,
             job.epoch,
@@ -75,7 +83,7 @@ class MarkerWriter:
         )
 
     async def write_all(self, job: MarkerJob, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
-        """All at once; what became of each."""
+        """All at once, as each may have to wait for replicas of its own; what became of each."""
         results: dict[TopicPartition, ErrorCode] = {}
         wanted = list(dict.fromkeys(partitions))
         finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -93,7 +101,11 @@ class MarkerWriter:
 
 
 class MarkerSender:
-    """Takes the jobs of the transaction machines and brings each to its end."""
+    """Takes the jobs of the transaction machines and brings each to its end.
+
+    A job outlasts the request that caused it: EndTxn is answered when the outcome is in the log, not when the markers
+    are written (KIP-98). It is forgotten when the broker stops, and begun anew by whoever loads the transaction next.
+    """
 
     def __init__(
         self,
@@ -124,6 +136,7 @@ class MarkerSender:
             logger.error("a transaction's markers could not be written", exc_info=task.exception())
 
     async def _bring_to_end(self, job: MarkerJob) -> None:
+        """Round after round, until no partition is left; leaders are looked up anew for each, as they may move."""
         left = set(job.partitions)
         while left:
             for tp, code in (await self._round(job, left)).items():
@@ -155,6 +168,7 @@ class MarkerSender:
         return results
 
     async def stop(self) -> None:
+        """Give up. Whoever loads the prepared transactions next sends their markers again."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

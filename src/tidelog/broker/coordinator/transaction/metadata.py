@@ -32,6 +32,15 @@ _FINISHED = (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, Transacti
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
+    """What the coordinator knows of one id, all of it durable.
+
+    `partitions` are those that the open transaction has written to, or may have: each of them gets a marker.
+    `started_ms` is when it began (the time-out counts from there), `updated_ms` when the id was last used at all.
+    `next_producer_id` is the identity that the producer goes on with when the epochs of its present one are used up;
+    `previous_producer_id` lets a retry under the old one be recognized. `client_version` is the transaction protocol of
+    the client that began it.
+    """
+
     transactional_id: str
     producer_id: int
     timeout_ms: int
@@ -46,21 +55,28 @@ class Transaction:
 
     @property
     def epoch_exhausted(self) -> bool:
+        """Only one epoch is left, and that is kept for fencing: the next bump needs a new producer id."""
         return self.epoch >= MAX_EPOCH - 1
 
     @property
     def is_finished(self) -> bool:
+        """No transaction is open or ending."""
         return self.state in _FINISHED
 
     @property
     def is_ending(self) -> bool:
+        """Decided, and not all markers written yet."""
         return self.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def bumps_epoch(self) -> bool:
+        """Whether its client speaks version 2 (KIP-890), in which the end of a transaction bumps the epoch."""
         return self.client_version >= EPOCH_BUMP_VERSION
 
     def _to(self, state: TransactionState, now_ms: int, **changes: object) -> Transaction:
+        """The value in another state, if the table has the way. The record of every transition names the producer id
+        from before it, so that KIP-890's retries are recognized after a rotation.
+        """
         TRANSACTION.check(self.state, state)
         changes = {"previous_producer_id": self.producer_id, **changes}
         return replace(self, state=state, updated_ms=now_ms, **changes)  # type: ignore[arg-type]  # fields by name
@@ -68,6 +84,7 @@ class Transaction:
     # -- InitProducerId --------------------------------------------------------------------------------------------
 
     def initialized(self, timeout_ms: int, now_ms: int, *, epoch: int) -> Transaction:
+        """InitProducerId: nothing is open; whoever had an earlier epoch is fenced from now on."""
         return self._to(
             TransactionState.EMPTY,
             now_ms,
@@ -85,6 +102,7 @@ class Transaction:
     # -- the transaction -------------------------------------------------------------------------------------------
 
     def with_partitions(self, added: frozenset[TopicPartition], now_ms: int, client_version: int) -> Transaction:
+        """The transaction writes to these partitions, too; the first ones begin it."""
         return self._to(
             TransactionState.ONGOING,
             now_ms,
@@ -114,7 +132,9 @@ class Transaction:
         )
 
     def completed(self, now_ms: int) -> Transaction:
-        """All markers are written."""
+        """All markers are written. The partitions are forgotten, and a producer whose epochs are used up goes on under
+        its new id.
+        """
         commit = self.state is TransactionState.PREPARE_COMMIT
         done = self._to(
             TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT,
@@ -129,6 +149,9 @@ class Transaction:
     # -- durable form ----------------------------------------------------------------------------------------------
 
     def record(self) -> CoordinatorRecord:
+        """The record that makes the value true. Fields that only version 2 knows are left out where they say nothing:
+        the record is then one of version 0, which every Kafka reads.
+        """
         topics: dict[str, list[int]] = {}
         for topic, partition in sorted(self.partitions):
             topics.setdefault(topic, []).append(partition)
@@ -159,6 +182,7 @@ class Transaction:
 
     @classmethod
     def from_record(cls, key: TransactionLogKey, value: TransactionLogValue) -> Transaction:
+        """The inverse. A status that is none of ours is corruption, not a state to guess at."""
         state = STATE_BY_ID.get(value.transaction_status)
         if state is None:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unknown transaction status {value.transaction_status}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TransactionPeers:
-    """Requests of transaction coordinators to other brokers."""
+    """Requests of transaction coordinators to other brokers, over the listener that brokers use among themselves."""
 
     def __init__(self, metadata: MetadataCache, connections: PeerConnections) -> None:
         self._metadata = metadata
@@ -82,6 +82,7 @@ class TransactionPeers:
 
 
 def _by_topic(partitions: Collection[TopicPartition]) -> dict[str, list[int]]:
+    """As requests list partitions: topics in order, each with its numbers."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)

@@ -1,4 +1,14 @@
-"""The states of a transactional id, as a table. The number is what the record and ListTransactions know it by."""
+"""The states of a transactional id, as a table. The number is what the record and ListTransactions know it by.
+
+    Empty ──▶ Ongoing ──EndTxn──▶ PrepareCommit ──markers written──▶ CompleteCommit ──▶ Ongoing ...
+                          └─────▶ PrepareAbort  ──markers written──▶ CompleteAbort  ──▶ Ongoing ...
+
+The outcome of a transaction is decided when its Prepare record is committed: from then on it can only be completed, by
+this coordinator or by whoever loads that record after it. What lies between Prepare and Complete is work that may be
+repeated at will, so a crash there costs time and nothing else.
+
+PrepareEpochFence and Dead are numbers that Kafka knows and never writes; a reader of records has to know them too.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +18,8 @@ from tidelog.broker.coordinator.state_table import Row, StateTable
 
 
 class TransactionState(Enum):
+    """The value is the name that DescribeTransactions and ListTransactions give."""
+
     EMPTY = "Empty"
     ONGOING = "Ongoing"
     PREPARE_COMMIT = "PrepareCommit"
@@ -19,6 +31,7 @@ class TransactionState(Enum):
 
     @property
     def id(self) -> int:
+        """The number in TransactionLogValue; they are counted in the order of this enum."""
         return _IDS[self]
 
 

@@ -1,7 +1,13 @@
 """Classic members inside a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup on the new machinery.
 
 To such a member a rebalance looks as ever (REBALANCE_IN_PROGRESS, join, sync); in truth nobody waits for anybody: its
-generation is its member epoch, its assignment is computed here, and it is never made a leader.
+generation is its member epoch, its assignment is computed here, and it is never made a leader. One JoinGroup is one
+heartbeat of the new protocol: it brings the subscription and what the member owns (cooperative consumers say it in
+their metadata), and takes one step of `reconcile`. SyncGroup tells what that step has given.
+
+    Heartbeat   REBALANCE_IN_PROGRESS while the member is behind the target, or has something to give back or to get
+    JoinGroup   answered at once, with the epoch that the member has reached
+    SyncGroup   the assignment, in the bytes of the ConsumerProtocol version that the member understands
 """
 
 from __future__ import annotations
@@ -38,6 +44,10 @@ from tidelog.protocol.messages import (
 
 
 class ClassicMembers(ConsumerHandler):
+    """What a classic member cannot say has to be watched instead: that it comes to join after it was told to, and to
+    sync after it has joined (`ConsumerSessions.expect_join`, `expect_sync`).
+    """
+
     def __init__(
         self,
         state: GroupState,
@@ -53,6 +63,9 @@ class ClassicMembers(ConsumerHandler):
     # -- join ------------------------------------------------------------------------------------------------------
 
     def join(self, group: ConsumerGroup, request: JoinGroupRequest, caller: Caller) -> Result:
+        """A member id is required of new dynamic members from version 4 on (KIP-394), as in a classic group; nothing is
+        remembered of the id that is given out.
+        """
         if self._config.migration_policy == "disabled":
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "Group migration is disabled.")
         new = not request.member_id
@@ -75,6 +88,9 @@ class ClassicMembers(ConsumerHandler):
         subscription: ConsumerProtocolSubscription,
         emitter: Emitter,
     ) -> Result:
+        """The steps of a heartbeat. If this was the last member of the new protocol, which has come back with the old
+        one, the group is downgraded in the same write; the answer is the same.
+        """
         before = self._find(group, member_id, request, not request.member_id, emitter)
         after = replace(
             before,
@@ -113,6 +129,9 @@ class ClassicMembers(ConsumerHandler):
     def _check_join(
         self, group: ConsumerGroup, request: JoinGroupRequest, member_id: str
     ) -> ConsumerProtocolSubscription:
+        """The group's size; and that its classic members have a protocol in common, so that it could become a classic
+        group again at any time.
+        """
         known = group.static_member(request.group_instance_id) is not None or member_id in group.members
         if not known and len(group.members) >= self._config.consumer_max_size:
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -132,6 +151,9 @@ class ClassicMembers(ConsumerHandler):
     def _find(
         self, group: ConsumerGroup, member_id: str, request: JoinGroupRequest, new: bool, emitter: Emitter
     ) -> ConsumerMember:
+        """The member as it was: known, new, or the next incarnation of a static one (KIP-345), whose place it takes at
+        once.
+        """
         if request.group_instance_id is None:
             return group.members.get(member_id) or ConsumerMember(member_id)
         present = group.static_member(request.group_instance_id)
@@ -145,6 +167,9 @@ class ClassicMembers(ConsumerHandler):
     # -- sync, heartbeat, leave ------------------------------------------------------------------------------------
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest) -> Result:
+        """What the last join has brought. If the group has moved on since, joining again saves the client a round of
+        work on partitions that it would lose.
+        """
         member = self._classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
         assert member.classic is not None
         type_differs = request.protocol_type is not None and request.protocol_type != CONSUMER_PROTOCOL_TYPE
@@ -164,6 +189,9 @@ class ClassicMembers(ConsumerHandler):
         return Result(response=response)
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> Result:
+        """Is there a reason to join again? There is if a newer target is out, if the member has to give back something,
+        or if something that it waits for has become free. Merely waiting for others is no reason.
+        """
         member = self._classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
         self._sessions.keep_alive(group, member)
         error = ErrorCode.NONE
@@ -177,6 +205,9 @@ class ClassicMembers(ConsumerHandler):
         return Result(response=HeartbeatResponse(error_code=error))
 
     def leave(self, group: ConsumerGroup, request: LeaveGroupRequest) -> Result:
+        """As in a classic group: several at once, by member id or by instance id alone; members of the new protocol,
+        too.
+        """
         answers = []
         gone: dict[str, ConsumerMember] = {}
         for entry in request.members:
@@ -209,6 +240,7 @@ class ClassicMembers(ConsumerHandler):
 
     @staticmethod
     def _member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
+        """The member, checked against its instance id: another incarnation of it is fenced."""
         if instance_id is None:
             return group.member(member_id)
         member = group.static_member(instance_id)
@@ -221,6 +253,7 @@ class ClassicMembers(ConsumerHandler):
     def _classic_member(
         self, group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
     ) -> ConsumerMember:
+        """A member that may send this request: one of the classic protocol, at the generation that is its epoch."""
         member = self._member(group, member_id, instance_id)
         if not member.uses_classic:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, "The member does not use the classic protocol.")
@@ -230,7 +263,9 @@ class ClassicMembers(ConsumerHandler):
 
 
 def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
-    """Whether something of the member's target still belongs to somebody else."""
+    """Whether something of the member's target still belongs to somebody else. Only then is it of no use to join again:
+    there would be nothing new to get.
+    """
     for topic_id, partitions in group.target_of(member.member_id).items():
         for partition in partitions - member.assigned.get(topic_id, frozenset()):
             if group.owner(topic_id, partition) not in (None, member.member_id):

@@ -1,9 +1,14 @@
 """A group changes its protocol while it lives (KIP-848's online upgrade and downgrade).
 
 Upgrade: the first member of the new protocol joins a classic group of consumers. The group becomes a consumer group at
-epoch = generation; its members stay in it as classic members, with the assignments that they have.
-Downgrade: the last member of the new protocol leaves. The group becomes a classic group again and rebalances.
-An empty group simply changes its kind; offsets belong to the group's id and stay.
+epoch = generation; its members stay in it as classic members, with the assignments that they have. Downgrade: the last
+member of the new protocol leaves. The group becomes a classic group again and rebalances. An empty group simply changes
+its kind; offsets belong to the group's id and stay.
+
+Either way is a row of records, tombstones of the old kind first, and replay makes the group of the new kind from them:
+a coordinator that crashes right after the write finds exactly what this one has. They are one batch, so there is no
+half of it. What is soft about a classic group (timers, waiting answers, protocols that were not chosen) is given up or
+put back around that.
 """
 
 from __future__ import annotations
@@ -35,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 
 class Migration:
+    """`rebalance` has the soft side of classic groups. It is the `Kinds` of the consumer protocol's handlers."""
+
     def __init__(self, state: GroupState, rebalance: ClassicRebalance, view: MetadataView, config: GroupConfig) -> None:
         self._state = state
         self._rebalance = rebalance
@@ -58,6 +65,10 @@ class Migration:
         return self._state.consumer.unborn(group_id)
 
     def _upgrade(self, classic: ClassicGroup, emitter: Emitter) -> ConsumerGroup:
+        """Members that wait in a rebalance of the classic group are told REBALANCE_IN_PROGRESS: they join again, and
+        find themselves in a group of the new kind. What the group's leader assigned last is taken for the target, so
+        that the first real assignment can be sticky.
+        """
         self._check_upgrade(classic)
         try:
             members = [self._as_consumer_member(classic, member) for member in classic.members.values()]
@@ -87,6 +98,9 @@ class Migration:
         return group
 
     def _check_upgrade(self, classic: ClassicGroup) -> None:
+        """Only consumers, whose bytes can be read, and only if the policy allows it. Kafka answers GROUP_ID_NOT_FOUND,
+        as if there were no group of the new kind to be joined; so do we.
+        """
         reason = None
         if not self._config.upgrade_allowed:
             reason = "online upgrade is disabled"
@@ -100,6 +114,9 @@ class Migration:
             )
 
     def _as_consumer_member(self, classic: ClassicGroup, member: ClassicMember) -> ConsumerMember:
+        """Subscription and assignment are read from the bytes that members and leader have exchanged; ProtocolError if
+        they are none.
+        """
         subscription = decode_subscription(member.metadata(classic.protocol_name) or member.protocols[0].metadata)
         assigned = self._ids(decode_assignment(member.assignment).assigned_partitions) if member.assignment else {}
         return ConsumerMember(
@@ -157,7 +174,11 @@ class Migration:
     def to_classic(
         self, group: ConsumerGroup, leaving: Collection[ConsumerMember], emitter: Emitter, reason: str
     ) -> None:
-        """Turn the group into a classic one, which rebalances at once."""
+        """Turn the group into a classic one, which rebalances at once.
+
+        It is written as Stable, with the target as its members' assignments; that is what a coordinator finds which
+        loads it before the rebalance is over, and it is no worse than what the members have.
+        """
         gone = {member.member_id for member in leaving}
         staying = [member for member in group.members.values() if member.member_id not in gone]
         assignments = {

@@ -1,7 +1,9 @@
 """A classic group: members, leader, generation, and the rules that need nothing but these.
 
 Only the outcome of a completed rebalance is durable: `record()` makes one GroupMetadataValue of it, `from_record` is
-its inverse. Everything else (who has joined the next generation, who waits for what) is soft and dies with the shard.
+its inverse. Everything else (who has joined the next generation, who waits for what) is soft and dies with the shard:
+after a load the members of the last generation are found as they were, and a rebalance that was under way begins anew
+when they come back.
 """
 
 from __future__ import annotations
@@ -21,7 +23,13 @@ NO_GENERATION = -1
 
 
 class ClassicGroup:
-    """Not thread-safe; owned by its shard."""
+    """Not thread-safe; owned by its shard.
+
+    `static` maps group.instance.id to the member id of the present incarnation (KIP-345). `pending_join` are ids that
+    were given out and not joined with yet (KIP-394); they hold a place. `pending_sync` are members of this generation
+    that have not fetched their assignment. `new_member_added` extends the first join phase of an empty group.
+    `awaiting_join` counts those who wait for the join phase to end.
+    """
 
     type = "classic"
     __slots__ = (
@@ -64,6 +72,9 @@ class ClassicGroup:
     # -- state -----------------------------------------------------------------------------------------------------
 
     def transition(self, target: ClassicState, now_ms: int) -> None:
+        """Change the state, if the table has the way; `state_since_ms` is what the expiry of an empty group counts
+        from.
+        """
         CLASSIC_GROUP.check(self.state, target)
         self.previous_state, self.state, self.state_since_ms = self.state, target, now_ms
 
@@ -72,6 +83,7 @@ class ClassicGroup:
 
     @property
     def can_rebalance(self) -> bool:
+        """Whether a rebalance may be started now; in PreparingRebalance one is under way already."""
         return CLASSIC_GROUP.allows(self.state, ClassicState.PREPARING_REBALANCE)
 
     @property
@@ -80,6 +92,7 @@ class ClassicGroup:
 
     @property
     def all_joined(self) -> bool:
+        """Nobody is missing, and nobody is about to come: the join phase may end before its time."""
         return self.awaiting_join == len(self.members) and not self.pending_join
 
     @property
@@ -89,11 +102,15 @@ class ClassicGroup:
 
     @property
     def size(self) -> int:
+        """Members, and places held for those who were given an id."""
         return len(self.members) + len(self.pending_join)
 
     # -- members ---------------------------------------------------------------------------------------------------
 
     def add(self, member: ClassicMember, reply: Reply | None = None) -> None:
+        """The first member decides the group's protocol type and is its leader, until a rebalance in which it does not
+        come back.
+        """
         if not self.members:
             self.protocol_type = member.protocol_type
         if self.leader is None:
@@ -107,6 +124,9 @@ class ClassicGroup:
             self.await_join(member, reply)
 
     def remove(self, member_id: str) -> ClassicMember | None:
+        """Take a member out, or an id that was only handed out. If it was the leader, whoever has been here longest
+        succeeds; before an assignment is asked for, `elect_joined_leader` looks again.
+        """
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count_protocols(member, -1)
@@ -121,6 +141,7 @@ class ClassicGroup:
         return member
 
     def update(self, member: ClassicMember, protocols: Sequence[Protocol]) -> None:
+        """The member supports other protocols now; which ones all have in common is counted anew."""
         self._count_protocols(member, -1)
         member.protocols = tuple(protocols)
         self._count_protocols(member, 1)
@@ -144,6 +165,7 @@ class ClassicGroup:
         member.awaiting_sync = reply
 
     def answer_join(self, member: ClassicMember, response: JoinGroupResponse) -> bool:
+        """Give a waiting member its answer; False if it does not wait. Answered members have no place in the count."""
         if member.awaiting_join is None:
             return False
         reply, member.awaiting_join = member.awaiting_join, None
@@ -152,6 +174,7 @@ class ClassicGroup:
         return True
 
     def answer_sync(self, member: ClassicMember, response: SyncGroupResponse) -> bool:
+        """The same for the second phase."""
         if member.awaiting_sync is None:
             return False
         reply, member.awaiting_sync = member.awaiting_sync, None
@@ -159,7 +182,13 @@ class ClassicGroup:
         return True
 
     def replace_static(self, instance_id: str, new_id: str) -> ClassicMember:
-        """Give a static member the id of its new incarnation; the old one, if it waits, is told that it is fenced."""
+        """Give a static member the id of its new incarnation (KIP-345); the old one, if it waits, is told that it is
+        fenced.
+
+        The member keeps its place, its assignment, and the leadership: a consumer that restarts within its session does
+        not cost the group a rebalance. From now on the old id is answered FENCED_INSTANCE_ID, so that two processes
+        with one instance id do not take turns.
+        """
         old_id = self.static[instance_id]
         member = self.members.pop(old_id)
         fenced = ErrorCode.FENCED_INSTANCE_ID
@@ -202,6 +231,7 @@ class ClassicGroup:
 
     @property
     def rebalance_timeout_ms(self) -> int:
+        """The longest of all members': everybody is given the time that the slowest has asked for."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     # -- protocol --------------------------------------------------------------------------------------------------
@@ -225,7 +255,9 @@ class ClassicGroup:
         return votes.most_common(1)[0][0]
 
     def next_generation(self, now_ms: int) -> None:
-        """Close the join phase: a new generation with whoever is in the group, or an empty group."""
+        """Close the join phase: a new generation with whoever is in the group, or an empty group. Generations begin at
+        1, and with 1 again after 2^31 - 1.
+        """
         self.generation = 1 if self.generation == 2**31 - 1 else self.generation + 1
         if self.members:
             self.protocol_name = self.select_protocol()
@@ -257,7 +289,9 @@ class ClassicGroup:
     # -- durable form ----------------------------------------------------------------------------------------------
 
     def record(self, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
-        """The group's record with these assignments."""
+        """The group's record with these assignments. It has the chosen protocol's metadata only: after a load a member
+        supports nothing else until it joins again.
+        """
         members = [
             GroupMetadataValue.MemberMetadata(
                 member_id=member.member_id,
@@ -286,6 +320,9 @@ class ClassicGroup:
 
     @classmethod
     def from_record(cls, group_id: str, value: GroupMetadataValue, now_ms: int) -> ClassicGroup:
+        """The group that a record describes, Stable, or Empty if it has no members. Records of before KIP-62 have no
+        rebalance time-out of their own: it is the session time-out.
+        """
         group = cls(group_id, now_ms, value.generation)
         group.state = ClassicState.STABLE if value.members else ClassicState.EMPTY
         group.state_since_ms = None if value.current_state_timestamp == -1 else value.current_state_timestamp

@@ -1,4 +1,15 @@
-"""JoinGroup to a classic group."""
+"""JoinGroup to a classic group.
+
+What a request means depends on who asks and on the group's state:
+
+    no member id, dynamic    from version 4 on it is given an id first and must come again with it (KIP-394): a client
+                             that gives up while it waits would otherwise leave a member behind with every attempt
+    no member id, static     a new member, or the next incarnation of one that is known by its instance id (KIP-345)
+    with a member id         known: it joins again, for the rebalance under way, or to start one
+
+In a stable group only a leader that joins again, or a member whose protocols have changed, starts a rebalance; anybody
+else has lost its answer, and gets it once more.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +50,9 @@ class ClassicJoin:
         return self._new_member(group, request, caller, reply)
 
     def _accept(self, group: ClassicGroup, member_id: str) -> None:
+        """`group.max.size`. Who is refused while it had a place (more members than the limit, after it was lowered)
+        loses it.
+        """
         limit = self._rebalance.config.max_size
         if group.is_in(ClassicState.PREPARING_REBALANCE):
             # Who waits already may stay; the others compete for what is left of the places.
@@ -80,6 +94,9 @@ class ClassicJoin:
     def _add(
         self, group: ClassicGroup, request: JoinGroupRequest, caller: Caller, reply: Reply, member_id: str
     ) -> Result | None:
+        """A new member. Until it has its first answer it cannot send heartbeats, so it is watched by a time-out of five
+        minutes instead of its session's.
+        """
         member = ClassicMember(
             member_id,
             request.group_instance_id,
@@ -120,6 +137,8 @@ class ClassicJoin:
             response.leader = old_leader or ""
             response.members = []
 
+        # The new incarnation is a member in memory already, and its record may be too large for any batch. Then the old
+        # one is put back, with what it had said of itself: nobody else of the group has noticed anything.
         def refused(_: KafkaError) -> None:
             self._rebalance.timers.cancel(("heartbeat", group.group_id, member_id))
             group.replace_static(instance_id, old_id)
@@ -136,6 +155,9 @@ class ClassicJoin:
     def _known_member(
         self, group: ClassicGroup, request: JoinGroupRequest, caller: Caller, reply: Reply
     ) -> Result | None:
+        """A member comes back by its id. UNKNOWN_MEMBER_ID sends it to join as a new one; a fenced instance must give
+        up.
+        """
         if request.member_id in group.pending_join:
             if request.group_instance_id is not None:
                 raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, "a pending member cannot become a static one")
@@ -175,11 +197,13 @@ class ClassicJoin:
         return self._await(group, member, reply, f"member {member.member_id} {reason}")
 
     def _await(self, group: ClassicGroup, member: ClassicMember, reply: Reply, reason: str) -> Result | None:
+        """The answer comes at the end of the join phase, which this request may be the one to end."""
         group.await_join(member, reply)
         return self._rebalance.prepare_or_complete(group, reason)
 
     @staticmethod
     def _refresh(group: ClassicGroup, member: ClassicMember, request: JoinGroupRequest, caller: Caller) -> None:
+        """Take what the request says of its sender; time-outs may differ from those of the last generation."""
         group.update(member, member_protocols(request.protocols))
         member.client_id = caller.client_id
         member.client_host = caller.client_host

@@ -32,6 +32,7 @@ class ClassicMember:
 
     @property
     def is_static(self) -> bool:
+        """Whether it has a group.instance.id: its place outlasts a restart, as long as its session does (KIP-345)."""
         return self.group_instance_id is not None
 
     def metadata(self, protocol: str | None) -> bytes:
@@ -43,4 +44,5 @@ class ClassicMember:
         return next(entry.name for entry in self.protocols if entry.name in candidates)
 
     def matches(self, protocols: Sequence[Protocol]) -> bool:
+        """Whether a JoinGroup says nothing new; order counts, as it is the order of preference."""
         return self.protocols == tuple(protocols)

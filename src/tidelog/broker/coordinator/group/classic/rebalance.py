@@ -2,8 +2,11 @@
 
     prepare ─▶ members join (or time out) ─▶ complete_join ─▶ members sync (or time out) ─▶ set_assignments
 
-Timers, all named by the group: ("join", group) ends the join phase, ("sync", group) removes those who did not sync,
-("heartbeat", group, member) removes a silent member.
+Timers, all named by the group: ("join", group) ends the join phase, ("sync", group) removes those who did not sync (a
+leader that never does would keep the others waiting for ever), ("heartbeat", group, member) removes a silent member.
+
+Members learn of a rebalance by the answer to their next heartbeat (REBALANCE_IN_PROGRESS), so it takes a heartbeat
+interval until all of them have come.
 """
 
 from __future__ import annotations
@@ -44,6 +47,11 @@ class ClassicRebalance:
         return self.complete_if_all_joined(group)
 
     def prepare(self, group: ClassicGroup, reason: str) -> Result | None:
+        """Open the join phase. Whoever waits for an assignment of the generation that ends is sent to join again.
+
+        An empty group waits `group.initial.rebalance.delay.ms` for company (KIP-134), since its first members usually
+        start together; any other group waits for those that it knows, up to their rebalance time-out.
+        """
         if group.is_in(ClassicState.COMPLETING_REBALANCE):
             self.fail_assignments(group, ErrorCode.REBALANCE_IN_PROGRESS)
         self.timers.cancel(("sync", group.group_id))
@@ -62,6 +70,7 @@ class ClassicRebalance:
         return None
 
     def _schedule_join(self, group: ClassicGroup, delay_ms: int) -> None:
+        """The join phase ends when its time has passed, with whoever has come by then."""
         self.timers.set(("join", group.group_id), delay_ms, lambda: self.complete_join(group))
 
     def _schedule_initial(
@@ -86,6 +95,7 @@ class ClassicRebalance:
         self.timers.set(("join", group.group_id), delay_ms, expired)
 
     def complete_if_all_joined(self, group: ClassicGroup) -> Result | None:
+        """See whether nobody is missing any more. The first join phase of a group is not ended early: more may come."""
         initial = group.previous_state is ClassicState.EMPTY
         if group.is_in(ClassicState.PREPARING_REBALANCE) and group.all_joined and not initial:
             return self.complete_join(group)
@@ -94,7 +104,11 @@ class ClassicRebalance:
         return None
 
     def complete_join(self, group: ClassicGroup) -> Result | None:
-        """The join phase is over: drop who did not come back, and tell the others their generation."""
+        """The join phase is over: drop who did not come back, and tell the others their generation.
+
+        Static members are not dropped: only their session time-out removes them. If nobody at all has joined but they
+        have places, the group waits for them once more.
+        """
         self.timers.cancel(("join", group.group_id))
         if not group.is_in(ClassicState.PREPARING_REBALANCE):
             return None
@@ -143,12 +157,16 @@ class ClassicRebalance:
     # -- the sync phase --------------------------------------------------------------------------------------------
 
     def _schedule_sync(self, group: ClassicGroup) -> None:
+        """From here on the members have as long as for joining to come for their assignments."""
         generation = group.generation
         self.timers.set(
             ("sync", group.group_id), group.rebalance_timeout_ms, lambda: self._sync_expired(group, generation)
         )
 
     def _sync_expired(self, group: ClassicGroup, generation: int) -> Result | None:
+        """Who did not sync in time is out, and the others rebalance without it. The leader may be among them: then
+        nobody has an assignment, and the next generation elects another.
+        """
         if generation != group.generation or not group.pending_sync:
             return None
         if not group.is_in(ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
@@ -170,11 +188,13 @@ class ClassicRebalance:
             self.answer_sync(group, member, response)
 
     def fail_assignments(self, group: ClassicGroup, error: ErrorCode) -> None:
+        """The generation ends without an assignment: what members had before is void, who waits is told why."""
         for member in group.members.values():
             member.assignment = b""
             self.answer_sync(group, member, SyncGroupResponse(error_code=error))
 
     def answer_sync(self, group: ClassicGroup, member: ClassicMember, response: SyncGroupResponse) -> None:
+        """Give a member its answer; its session, which did not run while it waited, starts."""
         if group.answer_sync(member, response):
             self.keep_alive(group, member)
 
@@ -189,6 +209,9 @@ class ClassicRebalance:
         )
 
     def _heartbeat_expired(self, group: ClassicGroup, member_id: str) -> Result | None:
+        """A session is over. Its owner may have become a member, left, or wait for an answer of ours since the timer
+        was set.
+        """
         if group.is_in(ClassicState.DEAD):
             return None
         if member_id in group.pending_join:
@@ -207,6 +230,7 @@ class ClassicRebalance:
         self.timers.set(key, session_timeout_ms, lambda: self._heartbeat_expired(group, member_id))
 
     def remove_pending(self, group: ClassicGroup, member_id: str) -> Result | None:
+        """An id that was handed out was not used: if only that was waited for, the join phase is over."""
         self.forget(group, member_id)
         return self.complete_if_all_joined(group)
 
@@ -227,6 +251,7 @@ class ClassicRebalance:
         self.forget(group, member.member_id)
 
     def forget(self, group: ClassicGroup, member_id: str) -> None:
+        """Take it out of the group and stop watching it, without a word to anybody."""
         group.remove(member_id)
         self.timers.cancel(("heartbeat", group.group_id, member_id))
 

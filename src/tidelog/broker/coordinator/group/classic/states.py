@@ -1,4 +1,8 @@
-"""The states of a classic group, as a table."""
+"""The states of a classic group, as a table.
+
+`Dead` is a group that is no longer in the shard: requests that still hold it are sent to look it up again. There is no
+way back from it; a group of the same id is a new one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""SyncGroup, Heartbeat and LeaveGroup to a classic group."""
+"""SyncGroup, Heartbeat and LeaveGroup to a classic group.
+
+SyncGroup is how the leader delivers the assignment and everybody fetches their own part; a member whose answer was lost
+may ask again as long as the generation lasts. Heartbeat keeps a session alive and brings the news of a rebalance.
+LeaveGroup saves the others the wait for a session time-out; static members do not send it, so that they can come back,
+and an administrator may send it for them (KIP-345).
+"""
 
 from __future__ import annotations
 
@@ -24,6 +30,9 @@ class ClassicSync:
         self._rebalance = rebalance
 
     def sync(self, group: ClassicGroup, request: SyncGroupRequest, reply: Reply) -> Result | None:
+        """Answered when the assignment is committed; at once in a stable group. While others still join, the member
+        must join again itself: REBALANCE_IN_PROGRESS.
+        """
         self._check_sync(group, request)
         member = group.members[request.member_id]
         if group.is_in(ClassicState.EMPTY):
@@ -63,6 +72,9 @@ class ClassicSync:
         return Result([group.record(assignments)], replay=False, on_commit=committed, undo=refused)
 
     def _check_sync(self, group: ClassicGroup, request: SyncGroupRequest) -> None:
+        """Member, instance and generation as ever; from version 5 on (KIP-559) also that the client means the protocol
+        that was chosen.
+        """
         if group.is_in(ClassicState.DEAD):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         group.check_member(request.member_id, request.group_instance_id)
@@ -74,11 +86,14 @@ class ClassicSync:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def heartbeat(self, group: ClassicGroup, request: HeartbeatRequest) -> Result:
+        """The answer is no more than an error code: REBALANCE_IN_PROGRESS asks a member that is alive to join again."""
         error = self.beat(group, request.member_id, request.group_instance_id, request.generation_id)
         return Result(response=HeartbeatResponse(error_code=error))
 
     def beat(self, group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
-        """The member lives: is a rebalance under way? Raises KafkaError when it is not one of the group."""
+        """The member lives: is a rebalance under way? Raises KafkaError when it is not one of the group. In
+        CompletingRebalance the answer is no: the member has joined, and will sync next.
+        """
         if group.is_in(ClassicState.DEAD):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         group.check_member(member_id, instance_id)
@@ -115,7 +130,9 @@ class ClassicSync:
         return result
 
     def _leave_one(self, group: ClassicGroup, member_id: str, instance_id: str | None) -> int:
-        """Take one member out without rebalancing yet."""
+        """Take one member out without rebalancing yet: a request may name a hundred, and they shall cost the group one
+        rebalance.
+        """
         if member_id in group.pending_join and instance_id is None:
             self._rebalance.forget(group, member_id)
             return 1

@@ -4,7 +4,11 @@
     target_epoch   the group epoch for which `target` (member -> partitions) was computed
     members[m].epoch   the target epoch that this member has reached
 
-`owners` says which member has a partition at present (or still has to give it back): nobody else may be given it.
+`owners` says which member has a partition at present (or still has to give it back): nobody else may be given it. That
+is the invariant that exactly one consumer of a group reads a partition; it is kept here, on the broker, and not by the
+timing of clients.
+
+The soft fields (named so) only save work: losing them costs a look at the metadata.
 """
 
 from __future__ import annotations
@@ -48,7 +52,9 @@ INITIAL_EPOCH = 1
 
 
 class ConsumerGroup:
-    """Owned by its shard."""
+    """Owned by its shard. `static` maps an instance id to its member, `regexes` a pattern to the topics it
+    stands for.
+    """
 
     type = "consumer"
 
@@ -106,21 +112,25 @@ class ConsumerGroup:
 
     @property
     def is_simple(self) -> bool:
+        """Never: a group that only keeps offsets is a classic one."""
         return False
 
     def member(self, member_id: str) -> ConsumerMember:
+        """The member; UNKNOWN_MEMBER_ID, which makes a client join as a new one, if there is none."""
         found = self.members.get(member_id)
         if found is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not in group {self.group_id}.")
         return found
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
+        """Who has this instance id now, if anybody."""
         return None if instance_id is None else self.members.get(self.static.get(instance_id, ""))
 
     def target_of(self, member_id: str) -> Assignment:
         return self.target.get(member_id, NOTHING)
 
     def owner(self, topic_id: bytes, partition: int) -> str | None:
+        """Who has the partition, or has not given it back yet."""
         return self.owners.get((topic_id, partition))
 
     def preferred_assignor(self, default: str) -> str:
@@ -141,17 +151,21 @@ class ConsumerGroup:
         return frozenset().union(*(self.topics_of(member) for member in self.members.values()))
 
     def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member wants the topic: then its offsets neither expire nor may be deleted."""
         return any(topic in self.topics_of(member) for member in self.members.values())
 
     def subscribed_regexes(self) -> Counter[str]:
+        """Each pattern with the number of members that use it: with the last of them its record goes."""
         return Counter(member.regex for member in self.members.values() if member.regex)
 
     def current_hash(self, view: MetadataView) -> int:
+        """A fingerprint of all subscribed topics as they are now; if it differs from the recorded one, assign anew."""
         return metadata_hash(view, self.subscribed_topics())
 
     # -- replay ----------------------------------------------------------------------------------------------------
 
     def put_member(self, member: ConsumerMember) -> None:
+        """A member is new or has changed: who owns what, and who is behind, follows."""
         old = self.members.get(member.member_id)
         if old is not None:
             self._behind -= not old.is_reconciled_to(self.target_epoch)
@@ -166,6 +180,7 @@ class ConsumerGroup:
             self.owners[owner] = member.member_id
 
     def drop_member(self, member_id: str) -> None:
+        """A member is gone; what it owned is free. Its part of the target has a record of its own."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._behind -= not member.is_reconciled_to(self.target_epoch)
@@ -186,12 +201,14 @@ class ConsumerGroup:
     # -- records ---------------------------------------------------------------------------------------------------
 
     def epoch_record(self, epoch: int, hash_value: int) -> CoordinatorRecord:
+        """The group's epoch with the fingerprint of the topics that it was bumped for."""
         return CoordinatorRecord(
             ConsumerGroupMetadataKey(group_id=self.group_id),
             ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=hash_value),
         )
 
     def target_record(self, member_id: str, target: Assignment) -> CoordinatorRecord:
+        """One member's part of the target; only those that change are written."""
         topics = [
             ConsumerGroupTargetAssignmentMemberValue.TopicPartition(topic_id=topic_id, partitions=sorted(partitions))
             for topic_id, partitions in sorted(target.items())
@@ -202,12 +219,16 @@ class ConsumerGroup:
         )
 
     def target_epoch_record(self, epoch: int, computed_ms: int = 0) -> CoordinatorRecord:
+        """The last of the target's records, which are all in one batch; the time is what KIP-1263's interval counts
+        from.
+        """
         return CoordinatorRecord(
             ConsumerGroupTargetAssignmentMetadataKey(group_id=self.group_id),
             ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=computed_ms),
         )
 
     def regex_record(self, regex: str, resolved: ResolvedRegex | None) -> CoordinatorRecord:
+        """What a pattern stands for, or that nobody uses it any more."""
         value = None
         if resolved is not None:
             value = ConsumerGroupRegularExpressionValue(

@@ -12,6 +12,10 @@ from tidelog.common.uuids import random_uuid, uuid_to_text
 
 
 class ConsumerHandler:
+    """`update` makes the changes, `sessions` watches the members, `kinds` knows what to do with a group of the other
+    kind.
+    """
+
     def __init__(
         self,
         state: GroupState,
@@ -29,5 +33,5 @@ class ConsumerHandler:
         self._rng = rng
 
     def new_member_id(self) -> str:
-        """For a member that comes without one."""
+        """For a member that comes without one: from version 1 of the heartbeat on clients make their own (KIP-1082)."""
         return uuid_to_text(random_uuid(self._rng))

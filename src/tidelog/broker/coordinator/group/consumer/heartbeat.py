@@ -1,10 +1,15 @@
 """ConsumerGroupHeartbeat (KIP-848): one request that joins, stays, changes, acknowledges and leaves.
 
+Its member epoch says which: 0 joins, a positive one stays, -1 leaves, -2 leaves for a while (static members). Fields
+that have not changed are left out, by clients and in answers; a full request is answered in full.
+
 A heartbeat runs through the same steps whatever it brings; each writes records only for what changed:
 
     1. the member and its subscription      (bumps the group's epoch when the subscription changed)
     2. the target assignment                (when its epoch is behind the group's)
     3. the member's own assignment          (one step of `reconcile` towards the target)
+
+In a group at rest nothing is written: such a heartbeat only sets a timer.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 class ConsumerHeartbeat(ConsumerHandler):
     def handle(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Result:
+        """Raises KafkaError, or returns one as the answer if the steps before it have written something."""
         self._check(request, caller.api_version)
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return self._leave(request)
@@ -40,7 +46,11 @@ class ConsumerHeartbeat(ConsumerHandler):
         return emitter.guard(lambda: self._stay(request, caller, emitter))
 
     def _stay(self, request: ConsumerGroupHeartbeatRequest, caller: Caller, emitter: Emitter) -> Result:
-        """Join, or go on."""
+        """Join, or go on.
+
+        The assignment is part of the answer only when it is new to the client: it joins, it asked in full, or it has
+        just changed. A client takes an assignment that is left out for "as before".
+        """
         joining = request.member_epoch == 0
         group = self._kinds.consumer_group(request.group_id, emitter, create=joining)
         self._check_size(group, request)
@@ -69,6 +79,8 @@ class ConsumerHeartbeat(ConsumerHandler):
     # -- checks ----------------------------------------------------------------------------------------------------
 
     def _check(self, request: ConsumerGroupHeartbeatRequest, version: int) -> None:
+        """What can be said of a request without looking at its group; the words are Kafka's, clients show them."""
+
         def invalid(text: str) -> KafkaError:
             return KafkaError(ErrorCode.INVALID_REQUEST, text)
 
@@ -103,6 +115,7 @@ class ConsumerHeartbeat(ConsumerHandler):
             )
 
     def _check_size(self, group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> None:
+        """`group.consumer.max.size` counts for those who are new; nobody is put out when it is lowered."""
         if group.static_member(request.instance_id) is not None or request.member_id in group.members:
             return
         if len(group.members) >= self._config.consumer_max_size:
@@ -136,6 +149,10 @@ class ConsumerHeartbeat(ConsumerHandler):
     def _replace_static(
         self, group: ConsumerGroup, old: ConsumerMember, member_id: str, joining: bool, emitter: Emitter
     ) -> ConsumerMember:
+        """A static member comes back under another member id. It gets the place only if the last one has left it (epoch
+        -2): two processes with one instance id are a mistake, and the second is told so (UNRELEASED_INSTANCE_ID). A
+        classic member cannot say that it leaves for a while, and is replaced at once.
+        """
         if not joining:
             raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
         if not old.uses_classic and old.epoch != STATIC_LEAVE_EPOCH:
@@ -145,6 +162,9 @@ class ConsumerHeartbeat(ConsumerHandler):
     # -- leaving ---------------------------------------------------------------------------------------------------
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest) -> Result:
+        """With -1 the member is out, and its partitions go to others. With -2 a static member keeps its place and its
+        partitions for as long as its session lasts (KIP-345, carried over): a restart moves nothing.
+        """
         group = self._state.group(request.group_id)
         if not isinstance(group, ConsumerGroup):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a consumer group.")
@@ -171,7 +191,12 @@ class ConsumerHeartbeat(ConsumerHandler):
 
 
 def _check_epoch(member: ConsumerMember, received: int, owned: Assignment | None) -> None:
-    """Epoch 0 (re)joins; the previous epoch is fine when the answer with the new one may have been lost."""
+    """Is the member what the coordinator takes it for?
+
+    Epoch 0 (re)joins; the previous epoch is fine when the answer with the new one may have been lost, which shows in
+    that the member owns nothing beyond what it was given since. Anything else is FENCED_MEMBER_EPOCH: the member has to
+    abandon its partitions, without committing, and join again.
+    """
     if received in (0, member.epoch):
         return
     lost = received == member.previous_epoch and owned is not None and is_subset(owned.items(), member.assigned)
@@ -184,7 +209,9 @@ def _check_epoch(member: ConsumerMember, received: int, owned: Assignment | None
 
 
 def _changed(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember:
-    """The member with what the request says; fields that it leaves out stay."""
+    """The member with what the request says; fields that it leaves out stay. It speaks the new protocol from now on,
+    also if it was a classic member before.
+    """
     changes: dict[str, Any] = {"client_id": caller.client_id, "client_host": caller.client_host, "classic": None}
     if request.instance_id is not None:
         changes["instance_id"] = request.instance_id
@@ -202,6 +229,7 @@ def _changed(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, cal
 
 
 def _assignment(assigned: Assignment) -> ConsumerGroupHeartbeatResponse.Assignment:
+    """All partitions that the member may read now; not the difference."""
     return ConsumerGroupHeartbeatResponse.Assignment(
         topic_partitions=[
             ConsumerGroupHeartbeatResponse.TopicPartitions(topic_id=topic_id, partitions=sorted(partitions))

@@ -1,7 +1,8 @@
 """A member of a consumer group (KIP-848). Immutable: replay makes a new one with `dataclasses.replace`.
 
 `epoch` is the target assignment's epoch that the member has reached. -1 (only in requests) leaves the group, -2 is a
-static member that has left for a while and whose partitions wait for it.
+static member that has left for a while and whose partitions wait for it. `previous_epoch` is still accepted when the
+answer with the new one may have been lost.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ class ClassicMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMember:
+    """Two records make it: its subscription (up to `classic`) and its current assignment. `assigned` is what it may
+    read; `revoking` is what it has to give back, and what nobody else gets before it has.
+    """
+
     member_id: str
     instance_id: str | None = None
     rack_id: str | None = None
@@ -59,6 +64,7 @@ class ConsumerMember:
 
     @property
     def uses_classic(self) -> bool:
+        """Whether it speaks JoinGroup and SyncGroup: possible after an online upgrade, until it is restarted."""
         return self.classic is not None
 
     @property
@@ -68,6 +74,7 @@ class ConsumerMember:
         return min((subscription_version(entry.metadata) for entry in self.classic.protocols), default=0)
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
+        """Whether nothing is left to be done for it at this epoch of the target."""
         return self.state is MemberState.STABLE and self.epoch == target_epoch
 
     def may_commit(self, topic_id: bytes, partition: int, epoch: int) -> bool:
@@ -78,6 +85,7 @@ class ConsumerMember:
     # -- durable form: two records, the subscription and the current assignment ------------------------------------
 
     def subscription_record(self, group_id: str) -> CoordinatorRecord:
+        """What the member wants, and who it is; written when it joins and when any of that changes."""
         classic = None
         if self.classic is not None:
             classic = ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(
@@ -103,6 +111,7 @@ class ConsumerMember:
         )
 
     def with_subscription(self, value: ConsumerGroupMemberMetadataValue) -> ConsumerMember:
+        """The inverse: the member with what the record says; its assignment is another record's affair."""
         classic = value.classic_member_metadata
         return replace(
             self,
@@ -123,6 +132,7 @@ class ConsumerMember:
         )
 
     def assignment_record(self, group_id: str) -> CoordinatorRecord:
+        """What the member has: written with each step of its reconciliation, so often during a rebalance."""
         return CoordinatorRecord(
             ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=self.member_id),
             ConsumerGroupCurrentMemberAssignmentValue(
@@ -135,6 +145,7 @@ class ConsumerMember:
         )
 
     def _stored(self, assignment: Assignment) -> list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]:
+        """Since Kafka 4.3 each partition is stored with the epoch at which it was assigned (KIP-1251)."""
         return [
             ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(
                 topic_id=topic_id,
@@ -145,6 +156,7 @@ class ConsumerMember:
         ]
 
     def with_assignment(self, value: ConsumerGroupCurrentMemberAssignmentValue) -> ConsumerMember:
+        """The inverse. A state that is not known becomes UNKNOWN: the member is asked to start anew."""
         known = {state.value: state for state in MemberState}
         return replace(
             self,

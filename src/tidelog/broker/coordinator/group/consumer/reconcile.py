@@ -2,6 +2,15 @@
 
 A member first gives back what the target takes away (UNREVOKED_PARTITIONS, still at its old epoch), then moves to the
 target's epoch and gets what is free; what other members have not released yet follows later (UNRELEASED_PARTITIONS).
+
+Example. m1 has a-0 and a-1, and m2 joins; the target of epoch 2 gives a-1 to m2:
+
+    m2's join        puts it at epoch 2 with nothing: a-1 has an owner still
+    m1's heartbeat   is told a-0 alone; a-1 is `revoking`, and m1 stays at epoch 1
+    m1's heartbeat   says that it owns a-0: a-1 is free, m1 moves to epoch 2
+    m2's heartbeat   gets a-1
+
+A function of values: nothing here knows the group, so that every case can be tried by itself.
 """
 
 from __future__ import annotations
@@ -47,6 +56,7 @@ def reconcile(
 
 
 def _still_owns(owned: Assignment | None, revoking: Assignment) -> bool:
+    """Whether the member has not yet confirmed; one that does not say what it owns has confirmed nothing."""
     if owned is None:
         return True
     return any(partitions & revoking.get(topic_id, _NONE) for topic_id, partitions in owned.items())
@@ -76,6 +86,9 @@ def _next(
     owner: Owns,
     owned: Assignment | None,
 ) -> ConsumerMember:
+    """Compute keep, revoke and add against the target. While there is something to revoke the member gets nothing new
+    and keeps its epoch; when it has confirmed, both happen in one step.
+    """
     keep: dict[bytes, frozenset[int]] = {}
     revoke: dict[bytes, frozenset[int]] = {}
     add: dict[bytes, frozenset[int]] = {}
@@ -110,6 +123,7 @@ def _moved(
     assigned: Mapping[bytes, frozenset[int]],
     revoking: Mapping[bytes, frozenset[int]],
 ) -> ConsumerMember:
+    """The member after a step that the table of member states must have."""
     CONSUMER_MEMBER.check(member.state, state)
     return replace(
         member, state=state, epoch=epoch, previous_epoch=member.epoch, assigned=dict(assigned), revoking=dict(revoking)

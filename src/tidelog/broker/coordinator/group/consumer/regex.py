@@ -1,4 +1,8 @@
-"""Regular expressions in subscriptions (KIP-848), by RE2: its matching time is linear, so no pattern can hang us."""
+"""Regular expressions in subscriptions (KIP-848), by RE2: its matching time is linear, so no pattern can hang us.
+
+The broker resolves them, and not the client as in classic groups: all members with one pattern see the same topics.
+Kafka's broker uses RE2/J, the same syntax, so a pattern means the same in both.
+"""
 
 from __future__ import annotations
 

@@ -77,6 +77,7 @@ class ConsumerReplay:
         group.put_member(member.with_subscription(value))
 
     def _target_epoch(self, key: Any, value: Any) -> None:
+        """The epoch of the target, and when it was computed. Its tombstone comes shortly before the group's own."""
         if value is None:
             group = self._existing(key.group_id)
             if group is not None:
@@ -85,6 +86,7 @@ class ConsumerReplay:
         self._made(key.group_id).aim_at(value.assignment_epoch, value.assignment_timestamp)
 
     def _target_member(self, key: Any, value: Any) -> None:
+        """One member's part of the target, in whole: what it had before is replaced."""
         if value is None:
             group = self._existing(key.group_id)
             if group is not None:
@@ -93,6 +95,9 @@ class ConsumerReplay:
         self._made(key.group_id).target[key.member_id] = assignment_of(value.topic_partitions)
 
     def _current_assignment(self, key: Any, value: Any) -> None:
+        """What a member has, and its epoch and state. Its tombstone comes before that of the subscription when a member
+        leaves: the member is still there then, and owns nothing.
+        """
         if value is None:
             group = self._existing(key.group_id)
             if group is not None and key.member_id in group.members:
@@ -103,6 +108,9 @@ class ConsumerReplay:
         group.put_member(member.with_assignment(value))
 
     def _regex(self, key: Any, value: Any) -> None:
+        """The topics that a pattern stands for; resolved by the broker that wrote it, and trusted until the
+        next look.
+        """
         if value is None:
             group = self._existing(key.group_id)
             if group is not None:

@@ -27,6 +27,10 @@ _KINDS = ("session", "rebalance", "join", "sync")
 
 
 class ConsumerSessions:
+    """A member that misses a time-out is fenced: it is taken out, its partitions go to others, and if it comes back it
+    is told UNKNOWN_MEMBER_ID and joins as a new one.
+    """
+
     def __init__(
         self, state: GroupState, timers: Timers, update: ConsumerUpdate, kinds: Kinds, config: GroupConfig
     ) -> None:
@@ -56,24 +60,33 @@ class ConsumerSessions:
             self._set("join", group, member, member.rebalance_timeout_ms, "it did not join again")
 
     def expect_sync(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """A classic member has its JoinGroup answer: the next thing to come from it is a SyncGroup."""
         self._timers.cancel(("join", group.group_id, member.member_id))
         self._set("sync", group, member, member.rebalance_timeout_ms, "it did not sync")
 
     def synced(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """It came; from here on its session counts."""
         self._timers.cancel(("sync", group.group_id, member.member_id))
         self.keep_alive(group, member)
 
     def resume(self, group: ConsumerGroup) -> None:
-        """After a load all sessions start anew."""
+        """After a load all sessions start anew: how much of each had passed is not in the log, and members must have
+        time to find their new coordinator.
+        """
         for member in list(group.members.values()):
             self.keep_alive(group, member)
 
     def cancel(self, group_id: str, member_id: str) -> None:
+        """Watch the member no more, for whatever it was watched."""
         for kind in _KINDS:
             self._timers.cancel((kind, group_id, member_id))
 
     def fence(self, group: ConsumerGroup, members: Iterable[ConsumerMember], emitter: Emitter) -> None:
-        """Take members out. If only classic ones are left, the group becomes a classic one again."""
+        """Take members out. If only classic ones are left, the group becomes a classic one again.
+
+        Timers are cancelled first, and are soft: should the write be refused, `GroupState.remember` has the sessions of
+        everybody who is back begin anew.
+        """
         gone = list(members)
         for member in gone:
             self.cancel(group.group_id, member.member_id)
@@ -89,6 +102,10 @@ class ConsumerSessions:
         self._timers.set((kind, group_id, member_id), timeout_ms, lambda: self._expired(group_id, member_id, reason))
 
     def _watch_revocation(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """Time to give back partitions counts from when it was first asked for, and is not extended by heartbeats that
+        come without them. The member may have done it by then and be asked for others at a later epoch: that has a time
+        of its own.
+        """
         group_id, member_id, epoch = group.group_id, member.member_id, member.epoch
 
         def expired() -> Result | None:
@@ -102,6 +119,7 @@ class ConsumerSessions:
         self._timers.set_if_absent(("rebalance", group_id, member_id), member.rebalance_timeout_ms, expired)
 
     def _expired(self, group_id: str, member_id: str, reason: str) -> Result | None:
+        """The member may be gone, or the group of another kind, by the time its timer fires."""
         group = self._state.groups.get(group_id)
         if not isinstance(group, ConsumerGroup) or member_id not in group.members:
             return None

@@ -1,7 +1,10 @@
 """The states of a consumer group (KIP-848) and of one of its members, as tables.
 
 A consumer group's state is derived: it is Empty without members, Assigning while its target assignment is older than
-its epoch, Reconciling while a member has not reached the target, and Stable else. A member's state is durable.
+its epoch, Reconciling while a member has not reached the target, and Stable else. Nothing stores it, and replay asks no
+table: the log is what it is. While requests are served, `Emitter.settle` holds each step to the rows below.
+
+A member's state is durable, as it says what the coordinator waits for.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from tidelog.broker.coordinator.state_table import Row, StateTable
 
 
 class ConsumerState(Enum):
+    """The value is the name that ConsumerGroupDescribe and ListGroups give."""
+
     EMPTY = "Empty"
     ASSIGNING = "Assigning"
     RECONCILING = "Reconciling"
@@ -20,7 +25,13 @@ class ConsumerState(Enum):
 
 
 class MemberState(Enum):
-    """The value is what ConsumerGroupCurrentMemberAssignmentValue.State holds."""
+    """The value is what ConsumerGroupCurrentMemberAssignmentValue.State holds.
+
+    STABLE                  it has everything that the target of its epoch gives it
+    UNREVOKED_PARTITIONS    it must give back partitions first; it keeps its old epoch until it has
+    UNRELEASED_PARTITIONS   it is at the target's epoch and waits for partitions that others have not released yet
+    UNKNOWN                 a newer broker wrote a state that this one does not know
+    """
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1

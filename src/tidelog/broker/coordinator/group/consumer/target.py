@@ -1,4 +1,8 @@
-"""The target assignment of a consumer group: who shall have what, computed by an assignor for a group epoch."""
+"""The target assignment of a consumer group: who shall have what, computed by an assignor for a group epoch.
+
+Assignors see the whole group and are deterministic; they are given the present target, so that they can be sticky. The
+result is stored as differences: a group of a thousand members in which one changes writes few records.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,9 @@ def group_spec(group: ConsumerGroup, view: MetadataView) -> GroupSpec:
 def target_records(
     group: ConsumerGroup, view: MetadataView, assignor: str, clock: Clock
 ) -> Iterator[CoordinatorRecord]:
-    """The changes from the present target to the one of the group's epoch, then the epoch itself."""
+    """The changes from the present target to the one of the group's epoch, then the epoch itself. A member that is new
+    to the target is written even if it gets nothing: its record says that it was thought of.
+    """
     target = ASSIGNORS[assignor](group_spec(group, view))
     for member_id, assignment in sorted(target.items()):
         if member_id not in group.target or group.target_of(member_id) != assignment:

@@ -1,4 +1,13 @@
-"""The steps that every change of a consumer group takes, whoever brings it (new protocol, classic member, time-out)."""
+"""The steps that every change of a consumer group takes, whoever brings it (new protocol, classic member, time-out).
+
+    subscribe   the member's record; its regular expressions; the group's epoch, if who gets what may change by that
+    target      a new target assignment, if the group's epoch is ahead of the last one
+    reconcile   one step of the member at hand towards its part of the target
+    remove      tombstones of members, and the group's epoch
+
+Only the member whose request it is takes a step: the others find the new target by their own heartbeats. So the work of
+a rebalance is spread over the heartbeats of the group, and no request takes longer than computing one target.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 
 class ConsumerUpdate:
+    """Every method takes one step, through the emitter, and leaves the group in a state that its table allows."""
+
     def __init__(self, view: MetadataView, clock: Clock, config: GroupConfig) -> None:
         self._view = view
         self._clock = clock
@@ -48,7 +59,11 @@ class ConsumerUpdate:
         return names_changed or regex_changed
 
     def _resolve(self, group: ConsumerGroup, emitter: Emitter) -> bool:
-        """Resolve what is new, or all when the topics changed or the last time is long ago; True: topics differ."""
+        """Resolve what is new, or all when the topics changed or the last time is long ago; True: topics differ.
+
+        A pattern runs over all topics of the cluster. RE2 makes that quick, and
+        `group.consumer.regex.refresh.interval.ms` and the version of the metadata keep it rare.
+        """
         wanted = group.subscribed_regexes()
         if not wanted:
             return False
@@ -69,7 +84,11 @@ class ConsumerUpdate:
         return changed
 
     def refresh(self, group: ConsumerGroup, emitter: Emitter, *, bump: bool) -> None:
-        """Bump the group's epoch when asked to, or when the subscribed topics are not what they were."""
+        """Bump the group's epoch when asked to, or when the subscribed topics are not what they were.
+
+        Topics are compared by fingerprint, and only when the metadata has changed at all since the last look: a group
+        learns of new partitions by the first heartbeat that comes after them, whoever sends it.
+        """
         if not bump and group.checked_version == self._view.version:
             return
         group.checked_version = self._view.version
@@ -90,6 +109,7 @@ class ConsumerUpdate:
             emitter.settle()
 
     def _may_assign(self, group: ConsumerGroup) -> bool:
+        """`consumer.assignment.interval.ms` (KIP-1263) has passed since the last target, or nobody asks for one."""
         interval = self._config.assignment_interval_of(group.group_id)
         return not (interval and group.target_computed_ms) or (
             self._clock.time_ms() >= group.target_computed_ms + interval
@@ -103,7 +123,9 @@ class ConsumerUpdate:
         subscription_changed: bool,
         emitter: Emitter,
     ) -> ConsumerMember:
-        """Take one step towards the target."""
+        """Take one step towards the target. A member that has arrived, and whose subscription stays, is not even looked
+        at: most heartbeats end here.
+        """
         member = group.members[member_id]
         if member.is_reconciled_to(group.target_epoch) and not subscription_changed:
             return member
@@ -124,7 +146,9 @@ class ConsumerUpdate:
     def replace_member(
         self, group: ConsumerGroup, old: ConsumerMember, member_id: str, emitter: Emitter
     ) -> ConsumerMember:
-        """Give a static member's place, target and partitions to its new incarnation."""
+        """Give a static member's place, target and partitions to its new incarnation. It starts at epoch 0 and reaches
+        the group's in the same heartbeat; nobody else's assignment changes, so the group's epoch stays.
+        """
         new = replace(old, member_id=member_id, epoch=0, previous_epoch=0)
         target = group.target_of(old.member_id)
         emitter.emit_all(group.member_tombstones(old.member_id))

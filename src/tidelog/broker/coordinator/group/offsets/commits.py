@@ -37,6 +37,9 @@ class Commits:
         self._config = config
 
     def commit(self, request: OffsetCommitRequest) -> Result:
+        """Each partition has an answer of its own. The commit's time is the broker's, unless a client of before version
+        2 named one; an explicit retention time (versions 2 to 4) becomes an expiry in the record.
+        """
         now = self._clock.time_ms()
         expire = -1 if request.retention_time_ms == -1 else now + request.retention_time_ms
         records: list[CoordinatorRecord] = []
@@ -59,6 +62,9 @@ class Commits:
         return Result(records, OffsetCommitResponse(topics=topics))
 
     def commit_in_transaction(self, request: TxnOffsetCommitRequest) -> Result:
+        """The records go into a batch of the producer's transaction, which the log may refuse: then nothing is
+        pending.
+        """
         now = self._clock.time_ms()
         records: list[CoordinatorRecord] = []
         topics = []
@@ -77,6 +83,7 @@ class Commits:
     def _add(
         self, records: list[CoordinatorRecord], group: str, topic: str, entry: Any, stamp: int, expire: int
     ) -> ErrorCode:
+        """One partition's record, or why there is none."""
         metadata = entry.committed_metadata or ""
         if len(metadata) > self._config.offset_metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE

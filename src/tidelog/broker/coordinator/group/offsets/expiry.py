@@ -26,6 +26,9 @@ class OffsetExpiry:
         self._config = config
 
     def delete(self, group: Group, request: OffsetDeleteRequest) -> Result:
+        """OffsetDelete (KIP-496): topic by topic; those that the group still subscribes to are refused with
+        GROUP_SUBSCRIBED_TO_TOPIC. Deleting what is not there succeeds.
+        """
         records: list[CoordinatorRecord] = []
         topics = []
         for topic in request.topics:

@@ -89,6 +89,7 @@ class CommitFence:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION if member.uses_classic else ErrorCode.STALE_MEMBER_EPOCH)
 
     def _had_all(self, member: ConsumerMember, epoch: int, topics: Iterable[Any] | None) -> bool:
+        """Whether the member has had every one of these partitions since that epoch."""
         if topics is None:
             return False
         for topic in topics:

@@ -16,7 +16,7 @@ from tidelog.protocol.messages import OffsetFetchRequest, OffsetFetchResponse
 def fetch_offsets(
     store: OffsetStore, group: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
-    """The offsets of one group; `topics` None means all that it has."""
+    """The offsets of one group; `topics` None (version 2 and later) means all that it has."""
     if group.topics is None:
         wanted: dict[str, list[int]] = {}
         for topic, partition in sorted(store.of_group(group.group_id)):
@@ -38,6 +38,7 @@ def fetch_offsets(
 def _fetch_one(
     store: OffsetStore, group: str, topic: str, index: int, require_stable: bool
 ) -> OffsetFetchResponse.OffsetFetchResponsePartitions:
+    """One partition. The leader epoch of the commit lets the consumer notice a truncated log (KIP-320)."""
     if require_stable and store.is_open(group, (topic, index)):
         return OffsetFetchResponse.OffsetFetchResponsePartitions(
             partition_index=index,

@@ -28,6 +28,9 @@ class OffsetStore:
     # -- replay ----------------------------------------------------------------------------------------------------
 
     def replay(self, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int) -> None:
+        """One record. A producer id other than -1 says that it came in a transaction: it changes nothing that fetches
+        see, but holds the partition open. A tombstone removes both, what is committed and what is pending.
+        """
         partition = (key.topic, key.partition)
         if value is None:
             self._order += 1
@@ -60,6 +63,7 @@ class OffsetStore:
             self._drop_pending(producer_id, group, partition)
 
     def _drop_pending(self, producer_id: int, group: str, partition: Partition) -> None:
+        """A tombstone came in between: what the transaction would have committed is void."""
         groups = self.pending.get(producer_id, {})
         if group in groups:
             groups[group].pop(partition, None)
@@ -70,6 +74,7 @@ class OffsetStore:
         self._close(producer_id, group, partition)
 
     def _close(self, producer_id: int, group: str, partition: Partition) -> None:
+        """The producer holds the partition open no more; others may."""
         partitions = self._open.get(group, {})
         holders = partitions.get(partition, set())
         holders.discard(producer_id)
@@ -79,7 +84,9 @@ class OffsetStore:
                 del self._open[group]
 
     def end_transaction(self, producer_id: int, committed: bool) -> None:
-        """The transaction of this producer is over."""
+        """The transaction of this producer is over. Its offsets count from here on, in the order in which they were
+        written: a plain commit that came after the transactional one, and before the marker, stays.
+        """
         for group, offsets in self.pending.pop(producer_id, {}).items():
             for partition, entry in offsets.items():
                 self._close(producer_id, group, partition)
@@ -104,6 +111,7 @@ class OffsetStore:
         return group in self._open
 
     def knows(self, group: str) -> bool:
+        """Whether there is anything of the group here, be it only pending."""
         return group in self.committed or group in self._open
 
     # -- records ---------------------------------------------------------------------------------------------------
@@ -130,6 +138,8 @@ class OffsetStore:
                     yield tombstone(group, partition)
 
     def durable_view(self) -> object:
+        """What a reload must bring back; the order numbers are each shard's own."""
+
         def plain(offsets: dict[Partition, Committed]) -> dict[Partition, tuple[object, ...]]:
             return {partition: entry.durable() for partition, entry in sorted(offsets.items())}
 

@@ -1,4 +1,6 @@
-"""Server-side assignors of consumer groups: pure functions from a group's subscriptions to a target assignment."""
+"""The assignors of the broker, by the names that clients ask for and `group.consumer.assignors` lists. The first of
+that list is the default; what most members ask for is used.
+"""
 
 from __future__ import annotations
 

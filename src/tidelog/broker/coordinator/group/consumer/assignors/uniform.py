@@ -16,6 +16,9 @@ Partition = tuple[bytes, int]
 
 
 def assign_uniform(spec: GroupSpec) -> dict[str, dict[bytes, frozenset[int]]]:
+    """A function of the spec: members and topics are sorted first, so that the same group always gets the same
+    assignment, whichever broker computes it.
+    """
     if not spec.members:
         return {}
     lists = _equal_subscriptions(spec) if spec.homogeneous else _mixed_subscriptions(spec)
@@ -41,6 +44,9 @@ def _kept(member: MemberSpec, spec: GroupSpec, taken: set[Partition]) -> list[Pa
 
 
 def _equal_subscriptions(spec: GroupSpec) -> dict[str, list[Partition]]:
+    """Everybody keeps what it has up to its share; those who have more than the share keep the odd ones that are left
+    over, since that saves a move. Then what is free fills up the others.
+    """
     members = sorted(spec.members, key=lambda member: member.member_id)
     topics = members[0].topics
     every = [
@@ -70,6 +76,7 @@ def _equal_subscriptions(spec: GroupSpec) -> dict[str, list[Partition]]:
 
 
 def _mixed_subscriptions(spec: GroupSpec) -> dict[str, list[Partition]]:
+    """Three passes: keep, fill (topics with few subscribers first, as they have the least choice), balance."""
     members = {member.member_id: member for member in sorted(spec.members, key=lambda member: member.member_id)}
     subscribers = {
         topic_id: [member_id for member_id, member in members.items() if topic_id in member.topics]
@@ -112,6 +119,7 @@ def _balance(members: dict[str, MemberSpec], result: dict[str, set[Partition]]) 
 
 
 def _give(giver: str, members: dict[str, MemberSpec], result: dict[str, set[Partition]]) -> bool:
+    """Let one member hand partitions to those with at least two fewer; True if any moved."""
     moved = False
     own = members[giver].current
     # What it did not have before goes first: that costs nobody a move.
