@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 class RequestContext(NamedTuple):
-    """Nothing of the broker is in here: a handler reaches what its services name, and no more."""
+    """Nothing of the broker is in here: a handler reaches what its services name, and no more.
+
+    The session outlives the request: what a connection has proved and said of itself. The header is this request's
+    alone.
+    """
 
     header: RequestHeader
     connection: Any
@@ -36,4 +40,5 @@ class RequestContext(NamedTuple):
 
     @property
     def client_id(self) -> str:
+        """What the client calls itself, or nothing. It proves nothing: quotas and logs use it, no right depends on it."""
         return self.header.client_id or ""

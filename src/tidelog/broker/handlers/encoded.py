@@ -1,4 +1,8 @@
-"""An answer that is already encoded: what a handler returns when the same bytes go to many clients."""
+"""An answer that is already encoded: what a handler returns when the same bytes go to many clients.
+
+It has the methods of a message by which answers are written (`encode_response_parts`), so that nobody on the way has to
+know. Header and correlation id are each client's own and come before it.
+"""
 
 from __future__ import annotations
 

@@ -52,6 +52,7 @@ UNKNOWN_AT_THE_TOP: dict[ApiKey, tuple[str, Any]] = {
 
 
 def _users(request: Any) -> list[Any]:
+    """Users that a request changes: each is answered once, deletions first."""
     return list({entry.name: entry for entry in (*request.deletions, *request.upsertions)}.values())
 
 
@@ -65,7 +66,11 @@ ASKED: dict[ApiKey, Callable[[Any], list[Any]]] = {
 
 
 def failed(key: ApiKey, version: int, request: Any, code: ErrorCode) -> Message | FetchAnswer:
-    """The answer to `request` that says `code` of everything in it."""
+    """The answer to `request` that says `code` of everything in it.
+
+    Kafka makes these by hand, one per request. The rule behind them is the same everywhere, so that one function does
+    for all; the tables above are where Kafka's own answers differ from it.
+    """
     if isinstance(request, FetchAsk):
         return _failed_fetch(request, code)
     cls = response_class(key)
@@ -100,6 +105,7 @@ def _failed_fetch(request: FetchAsk, code: ErrorCode) -> FetchAnswer:
 
 
 def _has_code(struct: Struct, version: int) -> bool:
+    """Whether a structure has an error code of its own in this version."""
     return any(field.name in CODES and version in field.versions for field in struct.fields)
 
 
@@ -113,6 +119,7 @@ def _has_room(field: Field, version: int) -> bool:
 
 
 def _set_code(entry: Structure, struct: Struct, version: int, code: ErrorCode) -> None:
+    """Put the code in, and what says "unknown" into the fields beside it."""
     for field in struct.fields:
         if version not in field.versions:
             continue
@@ -133,6 +140,7 @@ def _counterpart(field: Field, asked: Any, version: int) -> Iterable[Any]:
 
 
 def _entries(cls: type[Message], field: Field, asked: Iterable[Any], version: int, code: ErrorCode) -> list[Structure]:
+    """One entry per thing asked for, down to the level that has room for a code."""
     assert field.struct is not None
     made = cls._structs_[field.struct.name]
     out = []
@@ -170,6 +178,7 @@ def _identify(cls: type[Message], entry: Structure, struct: Struct, asked: Any, 
 
 
 def _copy(cls: type[Message], struct: Struct, asked: Any, version: int) -> Structure:
+    """A structure of the response that repeats one of the request: the parts of a quota's entity."""
     made = cls._structs_[struct.name]()
     _identify(cls, made, struct, asked, version)
     return made

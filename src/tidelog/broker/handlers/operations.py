@@ -1,6 +1,8 @@
-"""Authorized operations: the bit field by which Describe answers tell a client what it may do.
+"""Authorized operations: the bit field by which Describe answers tell a client what it may do (KIP-430).
 
-Bit n stands for the operation with code n. Without an authorizer everybody may do whatever a resource allows at all.
+Bit n stands for the operation with code n. Without an authorizer everybody may do whatever a resource allows at all:
+that is what the sums below say. Clients ask for it in a flag of the request; who did not ask is answered with the
+smallest number, which has no meaning as a set.
 """
 
 from __future__ import annotations

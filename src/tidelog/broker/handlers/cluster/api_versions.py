@@ -1,8 +1,12 @@
 """ApiVersions, versions 0 to 4: what this broker serves. The first request of nearly every connection.
 
-It must be answerable to any client: a version that is not known is answered in version 0, with UNSUPPORTED_VERSION
-and the versions of ApiVersions itself, from which the client picks one. The table advertises Produce from version 0
-on, which librdkafka insists on before it compresses (KAFKA-18659).
+It must be answerable to any client: a version that is not known is answered in version 0, with UNSUPPORTED_VERSION and
+the versions of ApiVersions itself, from which the client picks one (KIP-511). For the same reason its answer has the
+old header in every version, without tags: the client cannot know yet what we speak. The table advertises Produce from
+version 0 on, which librdkafka insists on before it compresses (KAFKA-18659).
+
+Since version 3 the client says its name and version, which the session keeps, and is told of features (KIP-584): what
+the whole cluster does, beyond what each broker could.
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def handle(services: ClusterServices, ctx: RequestContext, request: ApiVersionsRequest | None) -> ApiVersionsResponse:
+    """The table, with features from version 3 on. A name that is not made of letters, digits, dots and dashes is
+    INVALID_REQUEST: it would end up in the names of metrics.
+    """
     if request is None:
         known = [row for row in _served() if row.api_key == ApiKey.API_VERSIONS]
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=known)
@@ -55,6 +62,7 @@ def _add_features(response: ApiVersionsResponse, version: int) -> None:
 
 @cache
 def _served() -> tuple[ApiVersionsResponse.ApiVersion, ...]:
+    """The rows of the table that are advertised, in key order: made once, as every connection asks."""
     rows = sorted(HANDLERS, key=lambda row: row.key)
     return tuple(
         ApiVersionsResponse.ApiVersion(api_key=row.key, min_version=row.min_version, max_version=row.max_version)

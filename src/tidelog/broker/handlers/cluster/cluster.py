@@ -1,4 +1,4 @@
-"""DescribeCluster, DescribeQuorum, UnregisterBroker, UpdateFeatures: the cluster as a whole.
+"""DescribeCluster (versions 0 to 2), DescribeQuorum (0 to 2), UnregisterBroker (0), UpdateFeatures (0 to 2).
 
 The embedded store is a quorum of one: this node is its only voter, and the number of its last transaction is its high
 watermark. Feature levels are fixed by the software, so that they can be read (ApiVersions) and not changed.
@@ -30,6 +30,11 @@ BROKERS, CONTROLLERS = 1, 2
 def describe(
     services: ClusterServices, ctx: RequestContext, request: DescribeClusterRequest
 ) -> DescribeClusterResponse:
+    """DescribeCluster (KIP-700): id, controller and brokers of the cluster, without the topics that Metadata has.
+
+    Since version 1 a client says whether it means the brokers or the controllers of KRaft (KIP-919). This is a broker:
+    who wants a controller is told MISMATCHED_ENDPOINT_TYPE.
+    """
     if request.endpoint_type != BROKERS:
         known = request.endpoint_type == CONTROLLERS
         code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
@@ -57,6 +62,10 @@ def describe(
 async def describe_quorum(
     services: ClusterServices, ctx: RequestContext, request: DescribeQuorumRequest
 ) -> DescribeQuorumResponse:
+    """DescribeQuorum (KIP-595): who votes in the quorum of the metadata log, and how far each has come.
+
+    Of the metadata log's only partition; any other topic or partition is UNKNOWN_TOPIC_OR_PARTITION.
+    """
     # The version node of the controller's epoch is the last thing that every start writes: a cheap, true lower bound.
     _, stat = await services.store.get(paths.CONTROLLER_EPOCH)
     topics = []
@@ -76,6 +85,7 @@ async def describe_quorum(
 
 
 def _quorum(services: ClusterServices, index: int, transaction: int) -> DescribeQuorumResponse.PartitionData:
+    """The state of a quorum of one: its voter has seen everything just now."""
     now = services.clock.time_ms()
     voter = DescribeQuorumResponse.ReplicaState(
         replica_id=services.node_id,
@@ -95,6 +105,10 @@ def _quorum(services: ClusterServices, index: int, transaction: int) -> Describe
 def unregister(
     services: ClusterServices, ctx: RequestContext, request: UnregisterBrokerRequest
 ) -> UnregisterBrokerResponse:
+    """UnregisterBroker takes a broker that will not come back out of KRaft's registry. Here registrations are
+    ephemeral: who is alive cannot be unregistered, and who is not is not registered any more
+    (BROKER_ID_NOT_REGISTERED).
+    """
     if request.broker_id in services.metadata.brokers:
         text = f"Broker {request.broker_id} is alive; its registration ends when it stops."
         return UnregisterBrokerResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=text)
@@ -105,7 +119,11 @@ def unregister(
 def update_features(
     services: ClusterServices, ctx: RequestContext, request: UpdateFeaturesRequest
 ) -> UpdateFeaturesResponse:
-    """All or nothing: what cannot be done is the answer to the whole request."""
+    """UpdateFeatures (KIP-584): only the level that a feature has anyway is accepted.
+
+    All or nothing: what cannot be done is the answer to the whole request. Since version 2 success has no results per
+    feature.
+    """
     results = [_update(update.feature, update.max_version_level) for update in request.feature_updates]
     failed = next((result for result in results if result.error_code), None)
     if failed is not None:

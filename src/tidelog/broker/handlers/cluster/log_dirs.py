@@ -1,4 +1,10 @@
-"""DescribeLogDirs and AlterReplicaLogDirs: which partition lies in which directory, and moving it to another."""
+"""DescribeLogDirs (versions 0 to 5) and AlterReplicaLogDirs (0 to 2): which partition lies where, and moving it
+(KIP-113).
+
+Both are asked of the broker that has the directories. A move makes a second log in the other directory, which copies
+the first while that serves on ("future"); when it has caught up the two are swapped. Until then DescribeLogDirs shows
+both, and how far the copy is behind. Moves survive a restart: the copy is found in its directory, and goes on.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +35,9 @@ Moved = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 def describe(
     services: ClusterServices, ctx: RequestContext, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
+    """Every directory with its partitions, all or those asked for. One that failed has KAFKA_STORAGE_ERROR and nothing
+    else; the others are described as usual.
+    """
     wanted: set[TopicPartition] | None = None
     if request.topics is not None:
         wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
@@ -40,6 +49,11 @@ def describe(
 def _described(
     services: ClusterServices, directory: LogDir, wanted: Collection[TopicPartition] | None
 ) -> DescribeLogDirsResponse.DescribeLogDirsResult:
+    """One directory. Sizes of its disk came with version 4 (KIP-827); who cannot be asked for them has failed.
+
+    The lag of a future log is counted from the current log's end, that of a current one (a follower's) from its own
+    high watermark.
+    """
     result = DescribeLogDirsResponse.DescribeLogDirsResult(log_dir=str(directory.path.absolute()))
     if not directory.online:
         result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
@@ -78,6 +92,9 @@ def _described(
 def alter(
     services: ClusterServices, ctx: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> AlterReplicaLogDirsResponse:
+    """Begin the moves; answered at once, they take as long as they take. A directory where the partition lies already
+    ends a move that is under way.
+    """
     paths = {  # of a partition that is named twice the last directory counts
         TopicPartition(topic.name, index): wanted.path
         for wanted in request.dirs
@@ -96,6 +113,10 @@ def alter(
 
 
 def _move(services: ClusterServices, tp: TopicPartition, path: str) -> ErrorCode:
+    """Why a replica cannot be moved, or NONE when the move has begun. A partition that is not here is
+    REPLICA_NOT_AVAILABLE: Kafka would remember the directory for the day when it comes. A cordoned directory takes no
+    new partitions.
+    """
     if len(tp.topic) > MAX_NAME_LENGTH:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not Path(path).is_absolute():

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 class ClusterServices(NamedTuple):
+    """All that a handler of this room can touch."""
+
     node_id: int
     config: BrokerConfig
     clock: Clock

@@ -34,6 +34,10 @@ RESERVED = frozenset({ZERO_UUID, (1).to_bytes(16, "big")})
 def subscriptions(
     services: ClusterServices, ctx: RequestContext, request: GetTelemetrySubscriptionsRequest
 ) -> GetTelemetrySubscriptionsResponse:
+    """GetTelemetrySubscriptions. A client without an id is given one, and keeps it for its life.
+
+    The subscription id is a checksum of what is asked for: a client that pushes with an old one asks again.
+    """
     client_id = request.client_instance_id
     if client_id == ZERO_UUID:
         client_id = random_uuid(services.rng)
@@ -53,6 +57,9 @@ def subscriptions(
 
 
 async def push(services: ClusterServices, ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
+    """PushTelemetry: checked as if somebody wanted it, and dropped. The last push of a client that terminates may come
+    early; after it the client is done, and whatever else it pushes is INVALID_REQUEST.
+    """
     if request.client_instance_id in RESERVED:
         return PushTelemetryResponse(error_code=ErrorCode.INVALID_REQUEST)
     client = services.telemetry_clients.of(request.client_instance_id)

@@ -119,6 +119,7 @@ async def _alter_all(services: ConfigServices, wanted: list[Wanted]) -> list[Out
 
 
 async def _alter(services: ConfigServices, wanted: Wanted) -> None:
+    """One resource, by its type. Kafka refuses types that it does not know one by one, unlike DescribeConfigs."""
     kind, name = wanted.kind, wanted.name
     if kind == Resource.BROKER_LOGGER and wanted.replace:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
@@ -155,6 +156,9 @@ async def _alter(services: ConfigServices, wanted: Wanted) -> None:
 
 
 async def _alter_topic(services: ConfigServices, wanted: Wanted) -> None:
+    """In force in the topic's logs, on this broker, before it is answered. There is no default for all topics: that is
+    what the broker's keys are for.
+    """
     if not wanted.name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     check_topic_name(wanted.name)

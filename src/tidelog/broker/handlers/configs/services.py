@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 class ConfigServices(NamedTuple):
+    """All that a handler of this room can touch."""
+
     node_id: int
     config: BrokerConfig
     topic_configs: TopicConfigs

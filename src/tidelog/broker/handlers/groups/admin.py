@@ -1,4 +1,10 @@
-"""ListGroups, DescribeGroups, DeleteGroups."""
+"""ListGroups (versions 0 to 5), DescribeGroups (0 to 6), DeleteGroups (0 to 2): groups as an administrator sees them.
+
+A broker lists the groups that it coordinates: a client asks all brokers and puts the answers together. Version 4
+filters by state (KIP-518), version 5 by type (KIP-848). DescribeGroups is the classic protocol's; a group that does not
+exist is described as dead, and from version 6 on GROUP_ID_NOT_FOUND (KIP-1043). Only a group without members can be
+deleted (NON_EMPTY_GROUP otherwise), and its offsets go with it.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +38,7 @@ async def list_groups(services: GroupServices, ctx: RequestContext, request: Lis
 async def describe(
     services: GroupServices, ctx: RequestContext, request: DescribeGroupsRequest
 ) -> DescribeGroupsResponse:
+    """Group by group; one that fails has its error, the others their description."""
     version = ctx.header.api_version
     groups = []
     for group_id in request.groups:
@@ -53,6 +60,7 @@ async def _describe(services: GroupServices, group_id: str, version: int) -> Des
 
 
 async def delete(services: GroupServices, ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+    """Each group once, however often it is named."""
     results = []
     for group_id in dict.fromkeys(request.groups_names):
         code = ErrorCode.NONE

@@ -1,4 +1,10 @@
-"""ConsumerGroupHeartbeat and ConsumerGroupDescribe: the consumer group protocol of KIP-848."""
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe, versions 0 and 1: the consumer group protocol of KIP-848.
+
+There is no join and no sync: a member sends heartbeats with what has changed about it, and the broker computes the
+assignment and tells each member its part, step by step, so that a partition is given away only after it was revoked.
+Epoch 0 joins, -1 leaves, -2 leaves for a while (a static member); any other must be the member's own, else
+FENCED_MEMBER_EPOCH or UNKNOWN_MEMBER_ID, and the member joins anew. Version 1 has subscriptions by regular expression.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +26,7 @@ Described = ConsumerGroupDescribeResponse.DescribedGroup
 async def heartbeat(
     services: GroupServices, ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse:
+    """One beat: written to the group's shard, and answered once what it changed is committed."""
     who = caller(ctx)
     try:
         response: ConsumerGroupHeartbeatResponse = await services.coordinators().group.write(
@@ -33,6 +40,7 @@ async def heartbeat(
 async def describe(
     services: GroupServices, ctx: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse:
+    """Groups of this protocol alone: a classic one is GROUP_ID_NOT_FOUND here, and described by DescribeGroups."""
     groups = []
     for group_id in request.group_ids:
         described = await _describe(services, group_id)

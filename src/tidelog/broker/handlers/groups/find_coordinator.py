@@ -1,6 +1,12 @@
 """FindCoordinator, versions 0 to 6: which broker has a group, a transactional id or a share partition.
 
-The internal topic is made when the first client asks for its coordinator.
+A key belongs to the partition of __consumer_offsets or __transaction_state that its hash says; the leader of that
+partition is its coordinator. So the number of partitions must never change once there is state, and all brokers must
+agree on the hash: it is Java's `String.hashCode`. Version 1 asks for transactional ids as well (KIP-98), version 4 for
+many keys at once (KIP-699). Share groups (version 6) are not served: INVALID_REQUEST.
+
+The internal topic is made when the first client asks for its coordinator. Until it has a leader the answer is
+COORDINATOR_NOT_AVAILABLE, at which clients ask again.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ Coordinator = FindCoordinatorResponse.Coordinator
 async def handle(
     services: GroupServices, ctx: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
+    """Key by key. Before version 4 there is one key, and its answer is that of the request."""
     if ctx.header.api_version >= BATCH_VERSION:
         return FindCoordinatorResponse(
             coordinators=[await _find(services, ctx, request.key_type, key) for key in request.coordinator_keys]
@@ -37,6 +44,7 @@ async def handle(
 
 
 async def _find(services: GroupServices, ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+    """The coordinator's address on the listener that the client came in on: others it may not be able to reach."""
     try:
         node_id = await _leader(services, key_type, key)
         endpoint = services.metadata.brokers[node_id].endpoints.get(ctx.listener)
@@ -50,6 +58,7 @@ async def _find(services: GroupServices, ctx: RequestContext, key_type: int, key
 
 
 async def _leader(services: GroupServices, key_type: int, key: str) -> int:
+    """The broker that leads the key's partition, after the topic was made if need be."""
     topic = TOPICS.get(key_type)
     if topic is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"coordinators of key type {key_type} are not served")

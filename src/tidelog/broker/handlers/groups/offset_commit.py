@@ -2,9 +2,9 @@
 
 The coordinator writes the offsets to __consumer_offsets, and they count when that write is committed: the answer waits
 for it. A member commits with its generation (classic) or member epoch (KIP-848) and is refused with an older one; a
-group without members takes commits of anybody (generation -1). Version 0 belongs to the days before
-__consumer_offsets: those offsets live in the store (`store_offsets`). Versions 1 to 4 could name a time after which the
-offset expires; since version 5 the broker's retention holds. From version 10 on topics go by id.
+group without members takes commits of anybody (generation -1). Version 0 belongs to the days before __consumer_offsets:
+those offsets live in the store (`store_offsets`). Versions 2 to 4 could say how long the offset is to be kept; since
+version 5 the broker's retention alone holds (KIP-211). From version 10 on topics go by id.
 
 The common kind of commit is served from the frame's bytes (`_offset_commit.pyx`) under the same rules.
 """
@@ -23,6 +23,7 @@ from tidelog.protocol.messages import OffsetCommitRequest, OffsetCommitResponse
 
 
 async def handle(services: GroupServices, ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    """Commit what can be committed; partitions that do not exist are refused beside it."""
     version = ctx.header.api_version
     known, unknown = known_topics(services.metadata, request.topics, version)
     if version == 0:
@@ -37,6 +38,7 @@ async def handle(services: GroupServices, ctx: RequestContext, request: OffsetCo
 async def _commit(
     services: GroupServices, request: OffsetCommitRequest, topics: list[Any], version: int
 ) -> OffsetCommitResponse:
+    """The coordinator's part. An error of the group (who commits, or where it is) is that of every partition."""
     if not topics:
         return OffsetCommitResponse()
     request.topics = topics

@@ -15,6 +15,7 @@ from tidelog.protocol.messages import OffsetDeleteRequest, OffsetDeleteResponse
 
 
 async def handle(services: GroupServices, ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+    """Delete what the coordinator lets go of; partitions that do not exist are refused beside it."""
     known, unknown = split_known(services.metadata, request.topics)
     request.topics = known
     try:

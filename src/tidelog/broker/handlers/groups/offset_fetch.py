@@ -29,6 +29,11 @@ Topic = OffsetFetchRequest.OffsetFetchRequestTopics
 
 
 async def handle(services: GroupServices, ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    """The offsets of each group, one group after the other; one that fails does not hold back the others.
+
+    By ids (version 10): a topic that nobody knows is UNKNOWN_TOPIC_ID in each of its partitions, whatever was committed
+    under its name: the name may belong to another topic by now.
+    """
     version = ctx.header.api_version
     if version == 0:
         return await fetch_from_store(services, request)
@@ -48,6 +53,7 @@ async def handle(services: GroupServices, ctx: RequestContext, request: OffsetFe
 
 
 async def _fetch_group(services: GroupServices, group: Group, require_stable: bool) -> GroupAnswer:
+    """A group that does not exist has committed nothing, which is no error."""
     try:
         answer: GroupAnswer = await services.coordinators().group.read(
             group.group_id, lambda machine: machine.fetch(group, require_stable)
@@ -58,7 +64,7 @@ async def _fetch_group(services: GroupServices, group: Group, require_stable: bo
 
 
 async def _fetch_one_group(services: GroupServices, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
-    """Before version 8 a request had one group, and errors in other places."""
+    """Before version 8 a request had one group, and its answer one list of topics: the same, put into that form."""
     topics = None
     if request.topics is not None:
         topics = [Topic(name=topic.name, partition_indexes=topic.partition_indexes) for topic in request.topics]
@@ -87,6 +93,7 @@ async def _fetch_one_group(services: GroupServices, request: OffsetFetchRequest,
 
 
 def _failed_fetch(topics: list[Topic], code: ErrorCode, version: int) -> OffsetFetchResponse:
+    """Before version 2 an error of the group stood in each of its partitions."""
     if version >= TOP_LEVEL_ERROR_VERSION:
         return OffsetFetchResponse(error_code=code)
     return OffsetFetchResponse(

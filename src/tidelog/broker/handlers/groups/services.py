@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class GroupServices(NamedTuple):
+    """All that a handler of this room can touch."""
+
     coordinators: Callable[[], Coordinators]
     """Begins them with the first request that needs one: a broker without groups does without."""
     metadata: MetadataCache

@@ -44,6 +44,9 @@ async def commit_to_store(services: GroupServices, group: str, topics: list[Any]
 
 
 def _refusal(services: GroupServices, group: str, topic: str, entry: Any) -> ErrorCode:
+    """Why an offset cannot be kept. A group whose name is no part of a path is an UNKNOWN_SERVER_ERROR, as with Kafka
+    on ZooKeeper.
+    """
     if services.metadata.partition(TopicPartition(topic, entry.partition_index)) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if len(entry.committed_metadata or "") > services.config[keys.OFFSET_METADATA_MAX_BYTES]:
@@ -64,6 +67,9 @@ async def _put(store: Store, nodes: Mapping[str, bytes]) -> None:
 
 
 async def fetch_from_store(services: GroupServices, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    """Partition by partition, each once. In this version a partition without an offset is UNKNOWN_TOPIC_OR_PARTITION,
+    as if it did not exist: there was no other way to say so.
+    """
     asked = dict.fromkeys(
         TopicPartition(topic.name, index) for topic in request.topics or () for index in topic.partition_indexes
     )
@@ -93,6 +99,7 @@ async def _fetch(
 
 
 async def _get(services: GroupServices, path: str) -> int | None:
+    """The offset in a node, None if there is none or it is no number: old tools wrote here, too."""
     try:
         data, _ = await services.store.get(path)
     except NoNodeError:

@@ -29,6 +29,10 @@ ABORTABLE_VERSION = 4
 async def handle(
     services: GroupServices, ctx: RequestContext, request: TxnOffsetCommitRequest
 ) -> TxnOffsetCommitResponse:
+    """Note the offsets as part of the transaction, for the partitions that exist.
+
+    An error of the transaction or the group is that of every partition: nothing was noted then.
+    """
     known, unknown = split_known(services.metadata, request.topics)
     response = TxnOffsetCommitResponse()
     if known:
@@ -70,6 +74,11 @@ async def _verify(services: GroupServices, ctx: RequestContext, request: TxnOffs
 
 
 def _error(code: ErrorCode, version: int) -> ErrorCode:
+    """What a client of this version makes sense of.
+
+    TRANSACTION_ABORTABLE (abort, and go on) came with version 4; older producers get INVALID_TXN_STATE, which ends
+    them.
+    """
     if code is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_VERSION:
         return ErrorCode.INVALID_TXN_STATE
     if version < 3 and code in (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID):

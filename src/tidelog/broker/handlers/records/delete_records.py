@@ -1,4 +1,13 @@
-"""DeleteRecords, versions 0 to 2: move partitions' log start offsets up; answered when all replicas have followed."""
+"""DeleteRecords, versions 0 to 2 (KIP-107): move partitions' log start offsets up; answered when all replicas have
+followed.
+
+Nothing is cut inside a segment: the leader notes the new start, no reader gets below it any more, and segments that lie
+wholly below are deleted in passing. Followers learn the start with their next fetch. The answer's low watermark is the
+smallest start of all replicas; it waits until that has come up to the offset asked for, or is REQUEST_TIMED_OUT: the
+records are gone from the leader all the same. -1 stands for the high watermark, and more than that is
+OFFSET_OUT_OF_RANGE. Topics that are only compacted refuse (POLICY_VIOLATION), internal ones too
+(INVALID_TOPIC_EXCEPTION): their readers rely on finding every key.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +25,7 @@ Waiting = dict[TopicPartition, tuple[Partition, int, Answer]]
 
 
 async def handle(services: RecordServices, ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    """Begin everywhere, then wait once for all partitions that have followers."""
     waiting: Waiting = {}
     offsets = {  # of a partition that is named twice the last offset counts
         TopicPartition(topic.name, asked.partition_index): asked.offset
@@ -37,6 +47,7 @@ async def handle(services: RecordServices, ctx: RequestContext, request: DeleteR
 
 
 def _delete(services: RecordServices, tp: TopicPartition, offset: int, waiting: Waiting) -> Answer:
+    """One partition; what its followers have yet to do is noted in `waiting`."""
     answer = Answer(partition_index=tp.partition, low_watermark=NO_OFFSET)
     try:
         if tp.topic in INTERNAL_TOPICS:

@@ -1,4 +1,12 @@
-"""DescribeProducers, version 0: the idempotent producers that a partition remembers, and their open transactions."""
+"""DescribeProducers, version 0 (KIP-664): the idempotent producers that a partition remembers, and their open
+transactions.
+
+Made for hanging transactions: an administrator looks for a producer with an old timestamp and a
+`current_txn_start_offset` (-1 if none is open), which holds up the last stable offset, and aborts it by
+WriteTxnMarkers. For that the epochs of the producer and of the coordinator come along. Only the leader answers; the
+state is what it would check the producer's next batch against, and a producer that has been silent for
+`producer.id.expiration.ms` is not in it any more.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,13 @@
 
 The answer names bytes of segment files; they leave by sendfile. Only old clients (versions 0 to 3) make the broker
 touch records: what it stores in magic 2 is converted to what they understand, on a thread.
+
+A fetch is a long poll. If less than `min_bytes` can be read it waits in the purgatory, up to `max_wait_ms`, until
+enough has come; an error in any partition is answered at once. Followers fetch like consumers, with their own id in
+`replica_id`: where they fetch from tells the leader how far they have come, which is what moves the high watermark.
+
+An incremental fetch (version 7, KIP-227) names only what has changed since the last request of its session, and is
+answered only with partitions that have news: `fetch_sessions.py`.
 """
 
 from __future__ import annotations
@@ -45,6 +52,14 @@ Fetches = dict[Key, PartitionFetch]
 
 
 async def handle(services: RecordServices, ctx: RequestContext, request: FetchAsk) -> FetchAnswer:
+    """The whole way of one fetch: which partitions, read, wait, convert, remember what was told.
+
+    File slices are open files. Whatever was read and is not sent must be given back: on every way out but the last the
+    answers are released, also when the client leaves while records are converted.
+
+    Errors of the session (unknown id, wrong epoch) are those of the whole answer, and name no partition: the client
+    then begins a new session with a full request.
+    """
     fetches = request.fetches(services.metadata.topic_name)
     sessions = services.sessions
     session: FetchSession | None = None
@@ -90,6 +105,10 @@ async def handle(services: RecordServices, ctx: RequestContext, request: FetchAs
 def _resume(
     services: RecordServices, ctx: RequestContext, request: FetchAsk, fetches: Fetches
 ) -> FetchSession | ErrorCode:
+    """The session that the request goes on with, brought up to date, or why it cannot.
+
+    A session belongs to what its connection may see: one of another view is as good as unknown.
+    """
     sessions, view, now_ms = services.sessions, ctx.session.view, services.clock.time_ms()
     session = sessions.resume(request.session_id, view, request.session_epoch, request.uses_ids, now_ms)
     if isinstance(session, FetchSession):
@@ -109,6 +128,9 @@ def _resolve_again(services: RecordServices, session: FetchSession) -> None:
 
 
 def _params(services: RecordServices, request: FetchAsk) -> FetchParams:
+    """The limits of this fetch. A consumer gets no more than `fetch.max.bytes` of the broker's config allows; a
+    follower, which must keep up, gets what it asks for.
+    """
     limit = request.max_bytes
     if request.replica_id < 0:
         limit = min(limit, services.config[keys.FETCH_MAX_BYTES])
@@ -144,7 +166,11 @@ async def _read(
 async def _convert(
     services: RecordServices, ctx: RequestContext, fetch: PartitionFetch, data: FetchedPartition
 ) -> FetchedPartition:
-    """Records for a client that does not know how they are stored."""
+    """Records for a client that does not know how they are stored (KIP-283).
+
+    A topic may forbid it (`message.downconversion.enable`): such clients get UNSUPPORTED_VERSION then. Conversion
+    unpacks and packs records and loses what the old magic has no room for (headers, sequences).
+    """
     if not data.records:
         return data
     partition = services.replicas.partition(fetch.tp)
@@ -183,6 +209,7 @@ def _new_session(
     fetches: Fetches,
     told: list[tuple[Key, FetchedPartition]],
 ) -> int:
+    """Begin a session with what was asked and what is told now; its id, or 0 if there is no room for another."""
     session = services.sessions.create(
         fetches,
         ctx.session.view,

@@ -60,6 +60,12 @@ class CachedPartition:
 
 
 class FetchSession:
+    """What one client fetches, in the order in which it shall be served next.
+
+    `epoch` is the number of the request that is expected next: one that was lost, sent twice or sent by another shows
+    as another number, and both sides begin anew rather than guess.
+    """
+
     __slots__ = ("created_ms", "epoch", "id", "partitions", "privileged", "used_ms", "uses_ids", "view")
 
     def __init__(self, id: int, view: View, privileged: bool, uses_ids: bool, now_ms: int) -> None:
@@ -98,6 +104,11 @@ class FetchSession:
 
 
 class FetchSessionCache:
+    """All sessions of a broker, within `max.incremental.fetch.session.cache.slots`.
+
+    Random ids keep a client from going on, by mistake or on purpose, with the session of another.
+    """
+
     def __init__(self, rng: Rng, slots: int = 1000, eviction_ms: int = 120_000) -> None:
         self.slots = slots
         self.eviction_ms = eviction_ms

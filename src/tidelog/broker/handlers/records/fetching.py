@@ -29,6 +29,8 @@ NO_RECORDS = b""
 
 
 class FetchParams(NamedTuple):
+    """What holds for all partitions of a fetch."""
+
     replica_id: int = -1
     max_wait_ms: int = 0
     min_bytes: int = 1
@@ -56,6 +58,7 @@ UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOP
 
 
 def failed(fetch: PartitionFetch, code: int) -> FetchedPartition:
+    """The answer to a partition that cannot be read: an error, and nothing that could be taken for an offset."""
     return FetchedPartition(fetch.tp.partition, code, aborted=() if code in UNKNOWN else None)
 
 
@@ -86,6 +89,12 @@ def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[Pa
 def read_one(
     replicas: ReplicaManager, params: FetchParams, fetch: PartitionFetch, limit: int, at_least_one: bool
 ) -> FetchedPartition:
+    """One partition, or the error that says why not.
+
+    The epoch in which the client believes the leader to be is compared first (KIP-320): FENCED_LEADER_EPOCH for an
+    older one, UNKNOWN_LEADER_EPOCH for a newer one, of which this broker has not heard yet. A topic id that is not the
+    partition's means that the topic was deleted and made anew: INCONSISTENT_TOPIC_ID.
+    """
     if fetch.error:
         return failed(fetch, fetch.error)
     partition = replicas.leader_or_error(fetch.tp, max(fetch.current_leader_epoch, NO_EPOCH))
@@ -109,6 +118,15 @@ def _read(
     limit: int,
     at_least_one: bool,
 ) -> FetchedPartition:
+    """Read, and note what the reader is to know beside the records.
+
+    A follower whose last epoch ended earlier here than its own log does is told where (KIP-595), and gets no records:
+    it must cut its log first. The position of any other follower is taken down before the read, so that the answer
+    already has the high watermark that it may have moved.
+
+    A batch that is larger than the limit is left out unless `at_least_one` holds. For read_committed the transactions
+    that were aborted in the range come along: the client drops their records itself, as the log keeps them.
+    """
     log = partition.log
     data = FetchedPartition(
         fetch.tp.partition,

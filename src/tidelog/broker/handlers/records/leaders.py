@@ -17,7 +17,11 @@ def leader_hint(
     endpoints: list[Any],
     node: type,
 ) -> None:
-    """Fill the answer's `current_leader`, and add the leader's address to `endpoints` unless it is there."""
+    """Fill the answer's `current_leader`, and add the leader's address to `endpoints` unless it is there.
+
+    A client that gets it goes to the new leader at once, without a round of Metadata. Only leaders that listen where
+    the client came in are named: an address of another listener would be of no use to it.
+    """
     state = services.metadata.partition(tp)
     if state is None:
         return

@@ -2,7 +2,13 @@
 
     -1 latest   -2 earliest   -3 largest timestamp   -4 earliest local   -5 last tiered   -6 earliest pending upload
 
-Real times (and -3) are looked up on a thread: that may open the indexes of every segment and unpack a batch.
+A real time is answered with the first record that is not older, and -1 if there is none. What a consumer may not read
+yet does not count: "latest" is its high watermark, or with read_committed the last stable offset. A new leader does not
+know how far the old one's high watermark was until its followers have fetched: it is OFFSET_NOT_AVAILABLE until then
+(LEADER_NOT_AVAILABLE before version 5), as an answer might lie behind what the client has seen already (KIP-207).
+
+Real times (and -3) are looked up on a thread: that may open the indexes of every segment and unpack a batch. Nothing is
+tiered here, so that -5 and -6 have no answer and -4 is the same as -2.
 
 Version 0 is a question about segments: their first offsets, newest first, up to a number that the client names.
 """
@@ -74,6 +80,12 @@ class Lookup(NamedTuple):
 def handle(
     services: RecordServices, ctx: RequestContext, request: ListOffsetsRequest
 ) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
+    """Answer at once what memory knows; what the files have to tell is looked up in one go on a thread.
+
+    A partition that is named twice is INVALID_REQUEST and answered once; version 0 repeats the request's shape and
+    minds nothing. A special timestamp that is younger than the request's version is UNSUPPORTED_VERSION, partition by
+    partition.
+    """
     if not 0 <= request.isolation_level <= READ_COMMITTED:
         return _refused(request)
     twice = _named_twice(request)
@@ -103,6 +115,7 @@ def handle(
 async def _look_up(
     services: RecordServices, ctx: RequestContext, response: ListOffsetsResponse, lookups: list[Lookup]
 ) -> ListOffsetsResponse:
+    """Fill in the answers that were left open."""
     for lookup, found in zip(lookups, await services.workers.run(partial(_find, lookups)), strict=True):
         if isinstance(found, KafkaError):
             _refuse(lookup.answer, found, ctx.header.api_version)
@@ -139,6 +152,7 @@ def _refused(request: ListOffsetsRequest) -> ListOffsetsResponse:
 
 
 def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+    """Partitions that occur more than once, by (topic, number)."""
     counts = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
     return {key for key, count in counts.items() if count > 1}
 
@@ -182,12 +196,14 @@ def _answer(
 
 
 def _tell(answer: Answer, found: TimestampOffset, version: int) -> None:
+    """Before version 4 there was no room for the epoch."""
     answer.timestamp, answer.offset = found.timestamp, found.offset
     if version >= LEADER_EPOCH_SINCE:
         answer.leader_epoch = found.leader_epoch
 
 
 def _refuse(answer: Answer, error: KafkaError, version: int) -> None:
+    """A code that the client's version did not know yet is told as the nearest that it did."""
     late = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and version < OFFSET_NOT_AVAILABLE_SINCE
     answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if late else error.code
 

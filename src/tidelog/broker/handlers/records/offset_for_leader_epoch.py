@@ -1,7 +1,15 @@
-"""OffsetForLeaderEpoch, versions 0 to 4: where an epoch ends in the leader's log.
+"""OffsetForLeaderEpoch, versions 0 to 4 (KIP-101, KIP-320): where an epoch ends in the leader's log.
 
 A consumer or follower that was cut off asks with the epoch of its last record, and finds out from where on its own
-history differs from the leader's.
+history differs from the leader's. The answer is the largest epoch here that is not above the one asked for, and the
+offset at which the next one began: a follower cuts its log there. An epoch before the oldest here ends where that
+begins; one after the newest is answered with -1, as this leader cannot know it.
+
+    leader      epoch 3 from 0, epoch 5 from 70, log ends at 100
+    asked 3     → epoch 3, ends at 70
+    asked 4     → epoch 3, ends at 70: whatever was written in epoch 4 is not in this log
+    asked 5     → epoch 5, ends at 100
+    asked 6     → epoch -1, ends at -1
 """
 
 from __future__ import annotations

@@ -37,7 +37,11 @@ PACKINGS = 3
 
 
 async def prepare(workers: Workers, partition: Partition, records: Any, version: int) -> ValidatedRecords:
-    """Check and convert, on a thread if that takes long."""
+    """Check and convert, at once if that is quick, on a thread if it takes long.
+
+    Few packed bytes may unpack to many: a small batch is tried on the loop with a limit, and goes to a thread if it
+    turns out to be a large one.
+    """
     work = partial(partition.prepare, records, request_version=version)
     if _is_quick(partition, records):
         try:

@@ -43,6 +43,16 @@ ADMIN_CLIENT_ID = "__admin_client"
 
 
 async def handle(services: RecordServices, ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+    """Append each partition's records, wait for the replicas if acks=-1 asks for it, answer.
+
+    Partitions are appended one after the other, in the order of the request, and each has an error of its own. Only
+    then is waited for followers, once for all of them: what is in the log stays there if they do not come in time, and
+    the producer is told REQUEST_TIMED_OUT of those partitions. An idempotent producer may then send the same batch
+    again; it is recognized by its sequence and answered with the offsets of the first time.
+
+    A transactional batch without a transactional id in the request is refused as a whole: Kafka checks the right to use
+    the id first, and a missing one is nobody's to use.
+    """
     if request.transactional_id is None and _has_transactional(request):
         return _refuse_all(services, ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     response = ProduceResponse(responses=[])
@@ -76,6 +86,7 @@ async def handle(services: RecordServices, ctx: RequestContext, request: Produce
 
 
 def _has_transactional(request: ProduceRequest) -> bool:
+    """Whether any batch of the request belongs to a transaction, by the bit in its attributes."""
     return any(is_transactional(part.records) for topic in request.topic_data for part in topic.partition_data)
 
 
@@ -100,6 +111,13 @@ async def _append(
     records: Any,
     waiting: dict[TopicPartition, tuple[Partition, int]],
 ) -> PartitionResponse:
+    """One partition's records into its log; notes in `waiting` what acks=-1 has to wait for.
+
+    The order of the checks is Kafka's, as a request may be wrong in several ways and producers treat codes differently:
+    acks, the shape of the records, who leads, internal topics, enough in-sync replicas, and last the records
+    themselves. Between checking and appending the coordinator may be asked, and the loop runs: `fit` makes sure that
+    what was prepared still fits the log's end.
+    """
     version = ctx.header.api_version
     if request.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
@@ -164,6 +182,9 @@ async def _verify(
 
 
 def _failure(services: RecordServices, tp: TopicPartition, error: KafkaError) -> PartitionResponse:
+    """The answer to a partition that was refused. It tells the log's start where Kafka tells it: not for what was
+    refused before a log was looked up. Single records that are wrong are listed from version 8 on (KIP-467).
+    """
     partition = services.replicas.partition(tp)
     record_errors = getattr(error, "record_errors", ())
     return PartitionResponse(
@@ -192,6 +213,10 @@ def _finish(
     response: ProduceResponse,
     answers: dict[TopicPartition, PartitionResponse],
 ) -> ProduceResponse | None:
+    """The answer, or none: with acks=0 a failure closes the connection, which is all that such a producer can notice.
+
+    It then asks for metadata again, and sends to the right leader: without that it would write into the void for ever.
+    """
     failed = {tp: answer for tp, answer in answers.items() if answer.error_code}
     if request.acks == 0:
         if failed:

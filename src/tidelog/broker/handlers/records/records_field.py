@@ -36,6 +36,7 @@ class UnreadableRecords(CorruptRecordError):
 
 
 def is_transactional(records: Any) -> bool:
+    """By the attributes of the first batch; what is too short to have any is refused elsewhere."""
     if not records or len(records) <= ATTRIBUTES_OFFSET + 1 or records[MAGIC_OFFSET] != MAGIC_V2:
         return False
     return bool(records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_BIT)

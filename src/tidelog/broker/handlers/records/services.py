@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 class RecordServices(NamedTuple):
+    """All that a handler of this room can touch."""
+
     replicas: ReplicaManager
     metadata: MetadataCache
     config: BrokerConfig

@@ -1,4 +1,12 @@
-"""ACLs and delegation tokens on a broker without authorizer and without token secret: refused, with Kafka's codes."""
+"""ACLs and delegation tokens on a broker without authorizer and without token secret: refused, with Kafka's codes.
+
+An ACL request is SECURITY_DISABLED, in each of its parts: tools print "No Authorizer is configured". A token request is
+refused by what comes first: on a connection that has proved nothing (PLAINTEXT) DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
+on others DELEGATION_TOKEN_AUTH_DISABLED (KIP-48).
+
+The APIs are advertised nevertheless, as on every broker of Kafka: clients tell from the code that the feature is off,
+and would take a missing API for an older broker.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +47,13 @@ def _check_filter(asked: DescribeAclsRequest | DeleteAclsRequest.DeleteAclsFilte
 def describe_acls(
     services: SecurityServices, ctx: RequestContext, request: DescribeAclsRequest
 ) -> DescribeAclsResponse:
+    """One error for the whole answer."""
     _check_filter(request)
     return DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
 
 
 def create_acls(services: SecurityServices, ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+    """One error per ACL, in the order of the request."""
     for creation in request.creations:
         _check_known(
             creation.resource_type, creation.resource_pattern_type, creation.operation, creation.permission_type
@@ -53,6 +63,7 @@ def create_acls(services: SecurityServices, ctx: RequestContext, request: Create
 
 
 def delete_acls(services: SecurityServices, ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
+    """One error per filter, in the order of the request."""
     for asked in request.filters:
         _check_filter(asked)
     refused = DeleteAclsResponse.DeleteAclsFilterResult(
@@ -72,6 +83,7 @@ def _token_refusal(services: SecurityServices, ctx: RequestContext) -> ErrorCode
 def create_token(
     services: SecurityServices, ctx: RequestContext, request: CreateDelegationTokenRequest
 ) -> CreateDelegationTokenResponse:
+    """Also who asked and for whom: the owner may be another since version 3 (KIP-373), and is the requester else."""
     kind, _, name = ctx.principal.partition(":")
     newest = ctx.header.api_version >= 3
     return CreateDelegationTokenResponse(

@@ -77,6 +77,7 @@ async def alter(
 async def _alter(
     services: SecurityServices, entity: Entity, entry: AlterClientQuotasRequest.EntryData, *, validate_only: bool
 ) -> None:
+    """One entity, in one step of the controller: all of its operations or none."""
     changes = {op.key: None if op.remove else op.value for op in entry.ops}
     if len(changes) < len(entry.ops):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate quota key in request")

@@ -20,10 +20,12 @@ LATE = "SaslAuthenticate request received after successful authentication"
 
 
 def handshake(services: SecurityServices, ctx: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+    """ILLEGAL_SASL_STATE, and no mechanisms: there is nothing to choose here and now."""
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
 
 
 def authenticate(
     services: SecurityServices, ctx: RequestContext, request: SaslAuthenticateRequest
 ) -> SaslAuthenticateResponse:
+    """ILLEGAL_SASL_STATE, with words, as this one has room for them."""
     return SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=LATE)

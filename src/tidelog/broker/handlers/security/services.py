@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 class SecurityServices(NamedTuple):
+    """All that a handler of this room can touch."""
+
     config: BrokerConfig
     store: Store
     controller: Controller

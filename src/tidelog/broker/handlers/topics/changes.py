@@ -1,4 +1,11 @@
-"""CreateTopics, DeleteTopics, CreatePartitions: the request's form checked here, everything else by the controller."""
+"""CreateTopics (versions 0 to 7), DeleteTopics (0 to 6), CreatePartitions (0 to 3): topics come, go and grow.
+
+The request's form is checked here, everything else by the controller: names, counts, placement, configs. Each topic
+succeeds or fails by itself, and one that is named twice in a request is INVALID_REQUEST as a whole, however alike the
+two are. A topic that is created is there when the answer comes: it is in the store, its leaders are elected and its
+metadata are known to this broker. Kafka promises the first of the three, and clients ask for metadata until the rest is
+true. `validate_only` (CreateTopics from version 1 on) does everything but the change.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +33,11 @@ Grown = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
 async def create(services: TopicServices, ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """CreateTopics. -1 for partitions or replicas (version 4, KIP-464) means the broker's defaults.
+
+    From version 5 on the answer shows what was made (KIP-525): counts, and every config with its source; from version 7
+    on the topic's id. Too many partitions in one request are refused for all topics (POLICY_VIOLATION).
+    """
     refused = _too_many(services, request)
     if refused is not None:
         return refused
@@ -56,6 +68,7 @@ def _too_many(services: TopicServices, request: CreateTopicsRequest) -> CreateTo
 
 
 def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
+    """The wish, as the controller takes it; a partition that is assigned twice is noted for it to refuse."""
     counts = Counter(assignment.partition_index for assignment in topic.assignments)
     return NewTopic(
         topic.name,
@@ -91,6 +104,11 @@ def _created(services: TopicServices, name: str, outcome: TopicPlan | KafkaError
 
 
 async def delete(services: TopicServices, ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    """DeleteTopics, by name or (version 6, KIP-516) by id; both at once, or neither, is INVALID_REQUEST.
+
+    `delete.topic.enable=false` refuses everything: TOPIC_DELETION_DISABLED, which before version 3 had no code of its
+    own.
+    """
     version = ctx.header.api_version
     if not services.config[keys.DELETE_TOPIC_ENABLE]:
         code = ErrorCode.INVALID_REQUEST if version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
@@ -133,6 +151,7 @@ def _to_delete(request: DeleteTopicsRequest) -> tuple[list[str], list[bytes], li
 
 
 def _deleted(name: str | None, topic_id: bytes, code: ErrorCode, text: str | None = None) -> Deleted:
+    """An answer of one topic. Success has no message, every error has one."""
     message = None if code is ErrorCode.NONE else text or code.text
     return Deleted(name=name, topic_id=topic_id, error_code=code, error_message=message)
 
@@ -140,6 +159,11 @@ def _deleted(name: str | None, topic_id: bytes, code: ErrorCode, text: str | Non
 async def create_partitions(
     services: TopicServices, ctx: RequestContext, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
+    """CreatePartitions: a topic has `count` partitions from then on, and can only grow (INVALID_PARTITIONS).
+
+    Records with keys are not moved: the same key may lie in another partition from then on. Several topics are changed
+    one after the other, those that fail without holding back the rest.
+    """
     counts = Counter(topic.name for topic in request.topics)
     results: list[Grown] = []
     for topic in request.topics:

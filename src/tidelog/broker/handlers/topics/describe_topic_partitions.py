@@ -1,7 +1,14 @@
-"""DescribeTopicPartitions: topics page by page, so that no answer grows without bound (KIP-966).
+"""DescribeTopicPartitions, version 0 (KIP-966): topics page by page, so that no answer grows without bound.
 
-Topics are listed by name. When the limit of partitions is reached, the answer ends with a cursor: the next partition to
-ask for.
+Topics are listed by name, all of them if none is named. An answer has at most as many partitions as the client asks for
+and `max.request.partition.size.limit` allows; when that is reached it ends with a cursor, the next partition to ask
+for. With a limit of 5 and topics of 3 partitions each, a client reads
+
+    cursor none      → a: 0 1 2, b: 0 1       next: b 2
+    cursor b 2       → b: 2, c: 0 1 2, d: 0   next: d 1
+
+A topic that disappears between two pages is left out, one that appears behind the cursor is listed. Eligible leader
+replicas, for which KIP-966 made this request, are always empty: there is no such state here.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseParti
 def handle(
     services: TopicServices, ctx: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
+    """One page. A cursor into a topic that was not asked for is INVALID_REQUEST."""
     metadata = services.metadata
     named = {topic.name for topic in request.topics}
     names = sorted(named or metadata.topics)
@@ -62,6 +70,7 @@ def handle(
 
 
 def _partition(services: TopicServices, state: PartitionState) -> Partition:
+    """As Metadata shows it: a leader that is not alive is none."""
     alive = services.metadata.brokers
     return Partition(
         error_code=ErrorCode.NONE if state.leader in alive else ErrorCode.LEADER_NOT_AVAILABLE,
@@ -77,6 +86,7 @@ def _partition(services: TopicServices, state: PartitionState) -> Partition:
 
 
 def _unknown(name: str) -> Topic:
+    """Only for topics that were named: a list of all has nothing to miss."""
     valid = is_valid_topic_name(name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if valid else ErrorCode.INVALID_TOPIC_EXCEPTION
     return Topic(

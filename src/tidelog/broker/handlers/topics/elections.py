@@ -1,4 +1,11 @@
-"""ElectLeaders: give leadership back to preferred replicas, or (unclean) to whoever is alive."""
+"""ElectLeaders, versions 0 to 2 (KIP-183, KIP-460): give leadership back to preferred replicas, or (unclean) to whoever
+is alive.
+
+The preferred replica is the first of a partition's assignment; leadership drifts from it as brokers restart.
+PREFERRED_LEADER_NOT_AVAILABLE if it is not in sync, ELECTION_NOT_NEEDED if it leads already. An unclean election
+(version 1) gives a partition without a leader to a replica that was not in sync, and may lose records:
+ELIGIBLE_LEADERS_NOT_AVAILABLE if none is alive. Null partitions mean all of the cluster.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +24,7 @@ REASONS = {0: Reason.PREFERRED, 1: Reason.UNCLEAN}
 
 
 async def handle(services: TopicServices, ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """All elections of a request are one change of the controller."""
     reason = REASONS.get(request.election_type)
     if reason is None:
         refused = dict.fromkeys(_asked(request), ErrorCode.INVALID_REQUEST)
@@ -32,6 +40,7 @@ async def handle(services: TopicServices, ctx: RequestContext, request: ElectLea
 
 
 def _asked(request: ElectLeadersRequest) -> list[TopicPartition]:
+    """The partitions that are named, in the order of the request."""
     topics = request.topic_partitions or ()
     return [TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions]
 

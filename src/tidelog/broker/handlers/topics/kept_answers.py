@@ -26,7 +26,9 @@ class Asked(NamedTuple):
 
 
 class KeptAnswers:
-    """Encoded answers of one version of the metadata cache."""
+    """Encoded answers of one version of the metadata cache. All go at once with the first question after a change:
+    there is nothing to be gained by knowing which of them it touched.
+    """
 
     def __init__(self) -> None:
         self.version = -1

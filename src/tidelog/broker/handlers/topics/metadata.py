@@ -1,9 +1,14 @@
-"""Metadata: brokers, topics, leaders; creates topics that do not exist where both sides allow it.
+"""Metadata, versions 0 to 13: brokers, topics, leaders; creates topics that do not exist where both sides allow it.
 
-Large answers are the same bytes for everyone who sees the same, until something changes. So they are kept encoded, by
-what was asked, in which version, on which listener and with which view; any change of the metadata cache drops them
-all. A topic that is created on the way is in this very answer: Apache Kafka answers an error first and lets the client
-ask again. So do we where a topic of that name has just been deleted: who knew the old one must see that it is gone.
+The request by which clients find their way: brokers with the addresses of the listener that it came in on, and of each
+topic the leaders and replicas. Null topics mean all, an empty list (version 1) none; version 0 had no null, and the
+empty list meant all. What came when: cluster id 2, creation as the client's choice 4, offline replicas 5, leader epochs
+7, authorized operations 8 (KIP-430), topic ids 10 and questions by id 12 (KIP-516).
+
+Large answers are the same bytes for everyone until something changes, so they are kept encoded, by what was asked and
+in which version; any change of the metadata cache drops them all. A topic that is created on the way is in this very
+answer: Apache Kafka answers an error first and lets the client ask again. So do we where a topic of that name has just
+been deleted: who knew the old one must see that it is gone.
 """
 
 from __future__ import annotations
@@ -37,6 +42,12 @@ OFF_LOOP_PARTITIONS = 2_000
 async def handle(
     services: TopicServices, ctx: RequestContext, request: MetadataRequest
 ) -> MetadataResponse | EncodedBody:
+    """Answer from the cache, after topics that are missing were made.
+
+    Errors are those of topics: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION for a name that no
+    topic can have. A topic that exists has none, even if some of its partitions have no leader: those have errors of
+    their own.
+    """
     version = ctx.header.api_version
     if request.topics is not None and version < 12 and not _names_are_given(request):
         return _refused(request, ErrorCode.INVALID_REQUEST)
@@ -60,6 +71,11 @@ async def handle(
 
 
 async def _kept(services: TopicServices, asked: Asked, images: list[TopicImage], total: int) -> EncodedBody:
+    """The encoded answer, from the last who asked the same or made now.
+
+    A large one is built on a thread. The images in the cache are replaced by changes, never changed themselves, so that
+    the thread reads one state of each topic; if the cache has moved on meanwhile, the answer is not kept.
+    """
     metadata = services.metadata
     answers = services.kept_answers
     at = metadata.version
@@ -76,6 +92,7 @@ async def _kept(services: TopicServices, asked: Asked, images: list[TopicImage],
 
 
 def build(metadata: MetadataCache, asked: Asked, images: Iterable[TopicImage]) -> MetadataResponse:
+    """The answer of these topics. Any thread."""
     brokers = [
         MetadataResponse.MetadataResponseBroker(node_id=b.node_id, host=host, port=port, rack=b.rack)
         for b in list(metadata.brokers.values())
@@ -100,6 +117,9 @@ def build(metadata: MetadataCache, asked: Asked, images: Iterable[TopicImage]) -
 
 
 def _partition(state: PartitionState, alive: set[int], version: int) -> Partition:
+    """A partition as a client may use it: a leader that it cannot reach is none (LEADER_NOT_AVAILABLE), or one that
+    does not listen there (LISTENER_NOT_FOUND, version 6).
+    """
     error = ErrorCode.NONE
     replicas, isr = list(state.replicas), list(state.isr)
     if state.leader not in alive:
@@ -125,6 +145,7 @@ def _names_are_given(request: MetadataRequest) -> bool:
 
 
 def _refused(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
+    """The same error for every topic."""
     topics = [Topic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in request.topics or ()]
     return MetadataResponse(topics=topics)
 
@@ -164,10 +185,15 @@ async def _resolve(services: TopicServices, request: MetadataRequest) -> tuple[l
 
 
 def _unknown(name: str) -> ErrorCode:
+    """What is wrong with a topic that is not there: it might be made, or it cannot exist."""
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid_topic_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
 async def _create(services: TopicServices, name: str) -> ErrorCode:
+    """Make a topic with the broker's defaults; NONE if it is there afterwards, whoever made it.
+
+    The state topic of share groups is not made by asking for it: nobody here would coordinate it.
+    """
     if not is_valid_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if name == SHARE_GROUP_STATE_TOPIC:

@@ -1,7 +1,9 @@
-"""AlterPartitionReassignments and ListPartitionReassignments.
+"""AlterPartitionReassignments (versions 0 and 1) and ListPartitionReassignments (version 0) (KIP-455).
+
+Replicas to add and to remove are part of a partition's state until the move is done; null replicas cancel it.
 
 On one broker a partition's replicas can be nowhere but here: the present assignment is accepted (and already true), any
-other names a broker that does not exist, and there is never anything to cancel.
+other names a broker that does not exist, and there is never anything to cancel (NO_REASSIGNMENT_IN_PROGRESS).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ Ongoing = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 def alter(
     services: TopicServices, ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
+    """Partition by partition. Since version 1 a client may forbid that the number of replicas changes on the way."""
     response = AlterPartitionReassignmentsResponse(
         error_message=None if request.topics else "",
         allow_replication_factor_change=request.allow_replication_factor_change,
@@ -47,6 +50,9 @@ def alter(
 
 
 def _check(services: TopicServices, tp: TopicPartition, replicas: list[int] | None, may_change_factor: bool) -> None:
+    """Why an assignment cannot be. The order is Kafka's: the partition, then whether there is anything to cancel, then
+    the brokers that are named, then their number.
+    """
     metadata = services.metadata
     state = metadata.partition(tp)
     if state is None:
@@ -64,6 +70,7 @@ def _check(services: TopicServices, tp: TopicPartition, replicas: list[int] | No
 def list_ongoing(
     services: TopicServices, ctx: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
+    """What is under way, of all partitions or of those asked for; one that does not exist is left out."""
     metadata = services.metadata
     if request.topics is None:
         states = [state for image in metadata.topics.values() for state in image.partitions]

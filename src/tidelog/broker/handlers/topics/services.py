@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 class TopicServices(NamedTuple):
+    """All that a handler of this room can touch."""
+
     metadata: MetadataCache
     config: BrokerConfig
     topic_configs: TopicConfigs

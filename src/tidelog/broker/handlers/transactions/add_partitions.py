@@ -30,6 +30,11 @@ PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
 async def handle(
     services: TransactionServices, ctx: RequestContext, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
+    """Up to version 3 one transaction of the client that asks; from version 4 on many, added to or only verified.
+
+    A client may not name internal topics (TOPIC_AUTHORIZATION_FAILED): their part in a transaction comes by
+    AddOffsetsToTxn. Brokers may.
+    """
     version = ctx.header.api_version
     if version < BROKER_VERSION:
         producer = ProducerIdentity(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
@@ -59,6 +64,7 @@ async def handle(
 
 
 def _partitions(topics: Iterable[Any]) -> list[TopicPartition]:
+    """The partitions of a list of topics, in its order."""
     return [TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions]
 
 
@@ -70,6 +76,7 @@ async def _add(
     topics: Iterable[Any],
     version: int,
 ) -> dict[TopicPartition, ErrorCode]:
+    """All partitions of one transaction, or none."""
     partitions = _partitions(topics)
     refused = _refusals(services, ctx, partitions)
     if refused:
@@ -92,6 +99,7 @@ def _refusals(
 
 
 def _refusal(services: TransactionServices, ctx: RequestContext, tp: TopicPartition) -> ErrorCode:
+    """Why a partition cannot be part of a transaction at all."""
     if ctx.header.api_version < BROKER_VERSION and tp.topic in INTERNAL_TOPICS:
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.NONE if services.metadata.partition(tp) is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -104,6 +112,7 @@ async def _verify(
     producer: ProducerIdentity,
     topics: Iterable[Any],
 ) -> dict[TopicPartition, ErrorCode]:
+    """Whether each partition belongs to the open transaction of this very producer."""
     partitions = _partitions(topics)
     refused = _refusals(services, ctx, partitions)
     if refused:
@@ -123,6 +132,9 @@ def _merged(codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
 
 
 def _results(topics: Iterable[Any], codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
+    """In the order of the request. What was refused before the coordinator saw it is put together by topic, as Kafka
+    does there.
+    """
     refused = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if any(code in refused for code in codes.values()):
         return _merged(codes)

@@ -1,4 +1,10 @@
-"""DescribeTransactions and ListTransactions."""
+"""DescribeTransactions (version 0) and ListTransactions (versions 0 to 2): transactions as an administrator sees them
+(KIP-664).
+
+Both speak of the coordinator's state; what is in the logs is told by DescribeProducers, and a difference between the
+two is what makes a transaction hang. A broker lists the ids that it coordinates. Filters by state and producer id came
+with version 0, by duration with version 1 (KIP-994), by a pattern of the id with version 2 (KIP-1152).
+"""
 
 from __future__ import annotations
 
@@ -21,6 +27,7 @@ Described = DescribeTransactionsResponse.TransactionState
 async def describe(
     services: TransactionServices, ctx: RequestContext, request: DescribeTransactionsRequest
 ) -> DescribeTransactionsResponse:
+    """Id by id: TRANSACTIONAL_ID_NOT_FOUND for one that nobody uses, NOT_COORDINATOR for another broker's."""
     states = []
     for transactional_id in request.transactional_ids:
         try:
@@ -60,6 +67,11 @@ def _described(transaction: Transaction) -> Described:
 async def list_transactions(
     services: TransactionServices, ctx: RequestContext, request: ListTransactionsRequest
 ) -> ListTransactionsResponse:
+    """While a shard loads the list would be wrong: COORDINATOR_LOAD_IN_PROGRESS, for the whole answer.
+
+    State names that this broker does not know are sent back, so that a tool can say so; if it knows none of them,
+    nothing is listed. A pattern that is no regular expression is INVALID_REGULAR_EXPRESSION.
+    """
     runtime = services.coordinators().transaction.runtime
     if runtime.loading:
         return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -42,6 +42,9 @@ async def add_offsets(
 
 
 async def end(services: TransactionServices, ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+    """Commit or abort. Who did not hear the answer asks again: the same outcome is confirmed once all markers are
+    written (CONCURRENT_TRANSACTIONS until then), the other one is INVALID_TXN_STATE.
+    """
     version = ctx.header.api_version
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     try:

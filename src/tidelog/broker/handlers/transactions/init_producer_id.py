@@ -1,4 +1,10 @@
-"""InitProducerId, versions 0 to 5: a producer id and epoch, for idempotence or for a transactional id."""
+"""InitProducerId, versions 0 to 5: a producer id and epoch, for idempotence or for a transactional id.
+
+Without a transactional id it is a fresh id with epoch 0, and nothing is kept. With one, the producer that had it before
+is fenced: the epoch goes up, an open transaction of the predecessor is aborted first, and meanwhile the answer is
+CONCURRENT_TRANSACTIONS, at which the producer tries again. Since version 3 (KIP-360) a producer may ask with what it
+has, to get a higher epoch after an error; one that was itself replaced is told so instead of fencing its successor.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,7 @@ from tidelog.protocol.messages import InitProducerIdRequest, InitProducerIdRespo
 async def handle(
     services: TransactionServices, ctx: RequestContext, request: InitProducerIdRequest
 ) -> InitProducerIdResponse:
+    """The identity, or the error with id and epoch of nobody (-1)."""
     version = ctx.header.api_version
     try:
         expected = _expected(request)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 class TransactionServices(NamedTuple):
+    """All that a handler of this room can touch."""
+
     coordinators: Callable[[], Coordinators]
     """Begins them with the first request that needs one."""
     metadata: MetadataCache
