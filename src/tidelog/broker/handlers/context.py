@@ -40,5 +40,5 @@ class RequestContext(NamedTuple):
 
     @property
     def client_id(self) -> str:
-        """What the client calls itself, or nothing. It proves nothing: quotas and logs use it, no right depends on it."""
+        """What the client calls itself, or nothing. It proves nothing: anybody may send any."""
         return self.header.client_id or ""

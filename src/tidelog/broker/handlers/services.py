@@ -159,7 +159,8 @@ class HandlerServices:
             topic_configs=self._topic_configs,
             metadata=self._metadata,
             store=self._store,
-            controller=self._controller,
+            entity_configs=self._controller.entity_configs,
+            change_topic_config=self._controller.change_topic_config,
             apply_broker_config=self._apply_broker_config,
             apply_entity_config=self._apply_entity_config,
         )
@@ -176,7 +177,6 @@ class HandlerServices:
             fs=self._fs,
             metadata=self._metadata,
             store=self._store,
-            controller=self._controller,
             log_manager=self._log_manager,
             replicas=self._replicas,
             workers=self._workers,
@@ -187,4 +187,4 @@ class HandlerServices:
     def _security(self) -> SecurityServices:
         from tidelog.broker.handlers.security.services import SecurityServices
 
-        return SecurityServices(config=self._config, store=self._store, controller=self._controller)
+        return SecurityServices(config=self._config, store=self._store, entity_configs=self._controller.entity_configs)

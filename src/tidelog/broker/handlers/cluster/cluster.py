@@ -96,7 +96,7 @@ def _quorum(services: ClusterServices, index: int, transaction: int) -> Describe
     return DescribeQuorumResponse.PartitionData(
         partition_index=index,
         leader_id=services.node_id,
-        leader_epoch=services.controller.epoch,
+        leader_epoch=services.metadata.controller_epoch,
         high_watermark=transaction,
         current_voters=[voter],
     )

@@ -9,7 +9,6 @@ from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
-    from tidelog.broker.controller.controller import Controller
     from tidelog.broker.handlers.cluster.telemetry_clients import TelemetryClients
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.replication.partition import Partition
@@ -33,7 +32,6 @@ class ClusterServices(NamedTuple):
     fs: FileSystem
     metadata: MetadataCache
     store: Store
-    controller: Controller
     log_manager: LogManager
     replicas: ReplicaManager
     workers: Workers

@@ -167,7 +167,7 @@ async def _alter_topic(services: ConfigServices, wanted: Wanted) -> None:
         defaults = services.topic_configs.broker_defaults()
         return plan_topic_config(stored, wanted.changes, replace=wanted.replace, defaults=defaults)
 
-    await services.controller.change_topic_config(wanted.name, decide, validate_only=wanted.validate_only)
+    await services.change_topic_config(wanted.name, decide, validate_only=wanted.validate_only)
 
 
 async def _alter_broker(services: ConfigServices, wanted: Wanted) -> None:
@@ -190,7 +190,7 @@ async def _alter_broker(services: ConfigServices, wanted: Wanted) -> None:
         services.apply_broker_config(config.apply_dynamic(*broker_layers(values, config, per_broker=per_broker)))
 
     path = paths.broker_config(services.node_id if per_broker else None)
-    await services.controller.entity_configs.change(path, decide, apply, validate_only=wanted.validate_only)
+    await services.entity_configs.change(path, decide, apply, validate_only=wanted.validate_only)
 
 
 async def _alter_stored(
@@ -201,7 +201,7 @@ async def _alter_stored(
     def decide(stored: dict[str, str]) -> dict[str, str]:
         return plan_entity_config(stored, wanted.changes, replace=wanted.replace, keys=keys, check=check)
 
-    await services.controller.entity_configs.change(
+    await services.entity_configs.change(
         f"{root}/{paths.sanitize(wanted.name)}",
         decide,
         lambda values: services.apply_entity_config(root, wanted.name, values),

@@ -14,8 +14,8 @@ from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
+    from tidelog.broker.controller.api import ClusterController
     from tidelog.broker.controller.changes import Changes
-    from tidelog.broker.controller.controller import Controller
     from tidelog.broker.coordinator.coordinators import Coordinators
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.store.api import Store
@@ -28,6 +28,6 @@ class GroupServices(NamedTuple):
     """Begins them with the first request that needs one: a broker without groups does without."""
     metadata: MetadataCache
     config: BrokerConfig
-    controller: Controller
+    controller: ClusterController
     changes: Changes
     store: Store

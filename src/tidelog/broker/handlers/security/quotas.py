@@ -83,6 +83,6 @@ async def _alter(
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate quota key in request")
     path = entity_path(entity)
     check_changes(entity, changes)
-    await services.controller.entity_configs.change(
+    await services.entity_configs.change(
         path, lambda stored: plan_quotas(stored, changes), lambda _: None, validate_only=validate_only
     )

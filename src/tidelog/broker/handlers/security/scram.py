@@ -91,6 +91,6 @@ async def _alter_user(services: SecurityServices, name: str, changes: list[Chang
     if len({change.mechanism for change in changes}) < len(changes):
         text = "A user credential cannot be altered twice in the same request"
         raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
-    await services.controller.entity_configs.change(
+    await services.entity_configs.change(
         paths.user_config(name), lambda stored: plan_credentials(stored, changes), lambda _: None
     )

@@ -1,4 +1,4 @@
-"""What handlers of credentials and quotas may use: both are kept in the store, and changed by the controller."""
+"""What handlers of credentials and quotas may use: both are configs of entities, kept in the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
-    from tidelog.broker.controller.controller import Controller
+    from tidelog.broker.controller.entity_configs import EntityConfigs
     from tidelog.broker.store.api import Store
 
 
@@ -17,4 +17,4 @@ class SecurityServices(NamedTuple):
 
     config: BrokerConfig
     store: Store
-    controller: Controller
+    entity_configs: EntityConfigs

@@ -3,8 +3,8 @@
 The request's form is checked here, everything else by the controller: names, counts, placement, configs. Each topic
 succeeds or fails by itself, and one that is named twice in a request is INVALID_REQUEST as a whole, however alike the
 two are. A topic that is created is there when the answer comes: it is in the store, its leaders are elected and its
-metadata are known to this broker. Kafka promises the first of the three, and clients ask for metadata until the rest is
-true. `validate_only` (CreateTopics from version 1 on) does everything but the change.
+metadata are known to this broker. (Other brokers of a cluster may hear of it later: clients ask for metadata until they
+see it.) `validate_only` (CreateTopics from version 1 on) does everything but the change.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ async def _kept(services: TopicServices, asked: Asked, images: list[TopicImage],
     """The encoded answer, from the last who asked the same or made now.
 
     A large one is built on a thread. The images in the cache are replaced by changes, never changed themselves, so that
-    the thread reads one state of each topic; if the cache has moved on meanwhile, the answer is not kept.
+    the thread reads one state of each topic; if the cache has moved on meanwhile, nobody else gets it.
     """
     metadata = services.metadata
     answers = services.kept_answers

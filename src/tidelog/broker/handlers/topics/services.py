@@ -12,7 +12,7 @@ from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
-    from tidelog.broker.controller.controller import Controller
+    from tidelog.broker.controller.api import ClusterController
     from tidelog.broker.handlers.topics.kept_answers import KeptAnswers
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.metadata.topic_configs import TopicConfigs
@@ -24,6 +24,6 @@ class TopicServices(NamedTuple):
     metadata: MetadataCache
     config: BrokerConfig
     topic_configs: TopicConfigs
-    controller: Controller
+    controller: ClusterController
     kept_answers: KeptAnswers
     """Large answers of Metadata, encoded."""
