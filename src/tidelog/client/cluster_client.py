@@ -4,6 +4,11 @@ One `ClusterClient` holds one connection per broker and the cluster's metadata, 
 is the business of its users (`offsets`, `topics`, `transaction_requests`, `consumer`, `producer`); whom to ask, and
 whether to ask again, is decided here. `retry` runs an operation until it succeeds, fails for good, or its time is up;
 an operation reports what went wrong as a `KafkaError`, whose code says whether another try may help.
+
+A request has to go to the right broker: reads and writes to the partition's leader, groups and transactional ids to
+their coordinator, changes of topics to the controller, anything else to whoever is connected. All four may move at any
+time. The broker that is asked wrongly says so (NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, NOT_CONTROLLER); the client
+forgets what it knew and looks it up anew, which is all the failover that Kafka's protocol needs.
 """
 
 from __future__ import annotations
@@ -29,12 +34,15 @@ T = TypeVar("T")
 #: From the next version on, FindCoordinator asks for many keys at once.
 _LAST_SINGLE_FIND = 3
 
+# After these the coordinator is looked up anew; while it loads or is busy, it is asked again where it is.
 _COORDINATOR_MOVED = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NETWORK_EXCEPTION}
 )
 
 
 class CoordinatorType(IntEnum):
+    """The key types of FindCoordinator: the same text may be a group's id and a transactional id."""
+
     GROUP = 0
     TRANSACTION = 1
 
@@ -73,6 +81,7 @@ class ClusterClient:
         await self.close()
 
     async def close(self) -> None:
+        """Close every connection; requests under way fail with a network error."""
         nodes, self._nodes = self._nodes, {}
         for node in nodes.values():
             await node.close()
@@ -119,6 +128,9 @@ class ClusterClient:
         return await self.node(node_id)
 
     async def controller(self) -> NodeClient:
+        """The broker that changes the cluster's state. Brokers coordinated by KRaft forward such requests themselves
+        and name any broker here, so that asking this one is right for both.
+        """
         if self.metadata.controller not in self.metadata.nodes:
             await self.refresh([])
         if self.metadata.controller not in self.metadata.nodes:
@@ -128,6 +140,7 @@ class ClusterClient:
     # --- metadata -----------------------------------------------------------------------------------------------------
 
     async def ensure_topics(self, topics: Iterable[str]) -> None:
+        """Make sure that the metadata of these topics is there, young enough, and knows leaders for all partitions."""
         missing = self.metadata.missing(topics, self.clock.time_ms())
         if missing:
             await self.refresh(missing)
@@ -162,6 +175,7 @@ class ClusterClient:
             attempt += 1
 
     def wait_before_retry(self, attempt: int) -> float:
+        """How long to wait after so many failures, by `retry.backoff.ms` and `retry.backoff.max.ms`."""
         return self._backoff.wait(attempt, self.rng)
 
     async def ask_coordinator(
@@ -193,6 +207,9 @@ class ClusterClient:
     # --- connections --------------------------------------------------------------------------------------------------
 
     async def _connect(self, host: str, port: int) -> NodeClient:
+        """The connection to an address, made if there is none. One lock per address: of ten tasks that want the same
+        broker, one connects and the others use what it got.
+        """
         address = (host, port)
         node = self._nodes.get(address)
         if node is not None and node.is_open:
@@ -213,6 +230,9 @@ class ClusterClient:
         return node
 
     async def _find_coordinator(self, kind: CoordinatorType, key: str) -> int:
+        """Ask any broker. A coordinator that metadata does not name yet has just joined: then
+        metadata is asked for, which has the addresses of all.
+        """
         node = await self.any_node()
         request = FindCoordinatorRequest(key=key, key_type=int(kind))
         found = await node.send(request, highest=_LAST_SINGLE_FIND)

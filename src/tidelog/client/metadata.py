@@ -3,6 +3,11 @@
 Fed with MetadataResponses, asked for leaders. A leader that an older epoch names never replaces one of a newer epoch:
 a broker that lags behind may still answer from yesterday. A topic that is deleted and made anew has another topic id,
 and then epochs start over.
+
+Why an epoch and not the last word: after a leader change brokers hear of it one by one. A client that was told of
+leader 2 at epoch 7 and then asks a broker that still thinks of leader 1 at epoch 6 would go back to 1, be refused, ask
+again, and so on until all know. Epochs rise with every election, so the higher one is the later one, whoever tells it
+(KIP-320).
 """
 
 from __future__ import annotations
@@ -18,6 +23,8 @@ from tidelog.common.uuids import ZERO_UUID
 
 @dataclass(frozen=True)
 class Node:
+    """A broker, as it wants to be reached on the listener that was asked."""
+
     id: int
     host: str
     port: int
@@ -26,6 +33,8 @@ class Node:
 
 @dataclass(frozen=True)
 class PartitionInfo:
+    """What metadata says of a partition. NO_NODE: it has no leader at present, which is worth waiting for."""
+
     leader: int = NO_NODE
     leader_epoch: int = NO_EPOCH
     replicas: tuple[int, ...] = ()
@@ -34,6 +43,10 @@ class PartitionInfo:
 
 @dataclass(frozen=True)
 class TopicInfo:
+    """A topic. `error` is what the broker had to object (not authorized, an invalid name): it is kept, and raised when
+    somebody wants the topic, so that one bad topic does not fail the request for the others.
+    """
+
     name: str
     id: bytes = ZERO_UUID
     error: int = 0
@@ -70,6 +83,9 @@ class ClusterMetadata:
             self.topics[topic.name] = self._merge(topic)
 
     def _merge(self, topic: Any) -> TopicInfo:
+        """The topic as the answer has it, but for leaders of an older epoch than was seen; ids tell one topic from the
+        next.
+        """
         known = self.topics.get(topic.name)
         same = known is not None and known.id == topic.topic_id
         partitions = {}
@@ -96,6 +112,7 @@ class ClusterMetadata:
         return topic.error == 0 and all(p.leader >= 0 for p in topic.partitions.values())
 
     def topic(self, name: str) -> TopicInfo:
+        """What is known of it; KafkaError if it does not exist or may not be seen."""
         info = self.topics.get(name)
         if info is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
@@ -107,6 +124,7 @@ class ClusterMetadata:
         return sorted(self.topic(topic).partitions)
 
     def partition(self, tp: TopicPartition) -> PartitionInfo:
+        """What is known of it; KafkaError if the topic has no such partition."""
         info = self.topic(tp.topic).partitions.get(tp.partition)
         if info is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {tp} does not exist")

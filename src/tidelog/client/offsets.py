@@ -1,4 +1,13 @@
-"""Where partitions begin and end, and where a time lies in them: ListOffsets, asked of each leader, with retries."""
+"""Where partitions begin and end, and where a time lies in them: ListOffsets, asked of each leader, with retries.
+
+ListOffsets answers "which offset has the first record whose timestamp is at least t". Negative timestamps are no times
+but questions of their own: -1 the end (what a reader may see of it, by isolation level), -2 the beginning. Leaders
+answer only for what they lead, so one question becomes one request per broker; when some of them fail, only the rest is
+asked again.
+
+Positions of consumer groups are kept by the group's coordinator, not by leaders. A group without members may be written
+to by anybody (generation -1, no member id), which is how tools and Spark publish how far they are.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +62,9 @@ async def _ask_leader(
     isolation: int,
     found: dict[TopicPartition, OffsetAndTimestamp],
 ) -> None:
+    """One request to one leader. Partitions that were answered go to `found` even if others failed, and are not asked
+    for again.
+    """
     Topic, Partition = ListOffsetsRequest.ListOffsetsTopic, ListOffsetsRequest.ListOffsetsPartition
     topics: dict[str, list[ListOffsetsRequest.ListOffsetsPartition]] = {}
     for tp, timestamp in wanted.items():
@@ -77,6 +89,7 @@ async def _ask_leader(
 
 
 async def beginning_offsets(cluster: ClusterClient, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    """Log start offsets: retention and DeleteRecords move them on."""
     found = await list_offsets(cluster, dict.fromkeys(partitions, EARLIEST_TIMESTAMP))
     return {tp: entry.offset for tp, entry in found.items()}
 

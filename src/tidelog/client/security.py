@@ -1,4 +1,8 @@
-"""From settings to a TLS context and to the exchange that proves who we are."""
+"""From settings to a TLS context and to the exchange that proves who we are.
+
+The names are Java's. Its `ssl.truststore.location` and `ssl.keystore.location` may name PEM files there as well
+(KIP-651), and here they must. `sasl.jaas.config` is understood as far as it holds a user and a password.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,7 @@ def authenticator(config: Config) -> Authenticator | None:
 
 
 def _credentials(config: Config) -> tuple[str, str]:
+    """The plain settings go before the JAAS line, which is what a file made for Java holds."""
     jaas = dict(_JAAS_FIELD.findall(config[keys.SASL_JAAS_CONFIG] or ""))
     username = config[keys.SASL_USERNAME] or jaas.get("username")
     password = config[keys.SASL_PASSWORD] or jaas.get("password")

@@ -1,4 +1,9 @@
-"""Topics made, widened, emptied and unmade, with retries."""
+"""Topics made, widened, emptied and unmade, with retries.
+
+All of it is asked of the controller, and done when the controller has answered; but the brokers hear of it later, one
+by one. So whoever creates something waits until it can be used, by looking at metadata, as otherwise the next request
+would be refused for a topic that "does not exist".
+"""
 
 from __future__ import annotations
 
@@ -99,6 +104,9 @@ async def _makes_topics(cluster: ClusterClient) -> bool:
 
 
 async def delete_topic(cluster: ClusterClient, name: str, *, missing_ok: bool = False) -> None:
+    """Delete it. The answer says that it is decided: files go afterwards, and a topic of the same name may be created
+    at once, which is then another topic with another id.
+    """
     request = DeleteTopicsRequest(topic_names=[name], timeout_ms=30_000)
 
     async def delete() -> bool:
@@ -115,6 +123,9 @@ async def delete_topic(cluster: ClusterClient, name: str, *, missing_ok: bool = 
 
 
 async def _outcome(cluster: ClusterClient, request: Any, field: str, *, highest: int | None = None) -> Any:
+    """Send a request about one topic to the controller, and give its outcome. A controller that is none any more, or
+    does not answer, is forgotten: the next try asks who it is.
+    """
     try:
         response = await (await cluster.controller()).send(request, highest=highest)
     except KafkaError as error:

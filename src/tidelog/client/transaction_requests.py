@@ -3,6 +3,11 @@
 Each function is one exchange with the coordinator of a transactional id (or with every broker, for lists), with
 retries. A transaction may be ended by whoever knows its id, producer id and epoch: the process that wrote the records
 need not be the one that decides about them.
+
+The protocol has two generations. In the first (Kafka 0.11 to 3.x) a producer's epoch stays the same over many
+transactions; in the second (KIP-890, Kafka 4.0) it rises with every one, and only the producer that ended a transaction
+learns its next epoch. A transaction that is ended by somebody else needs the first: the versions that are asked for
+here stop before the second.
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ _LAST_INIT, _LAST_ADD, _LAST_END = 5, 3, 4
 #: The id is not going to be used again: any time-out that every broker allows.
 _FENCE_TIMEOUT_MS = 1_000
 #: States in which a transaction holds back the readers of its partitions.
+# A coordinator's names for the states of a transaction. Prepare… says that the decision is durable and its markers are
+# being written, Complete… that they are.
 ONGOING = "Ongoing"
 COMPLETE_COMMIT = "CompleteCommit"
 COMPLETE_ABORT = "CompleteAbort"
@@ -35,12 +42,16 @@ PREPARE_COMMIT = "PrepareCommit"
 
 
 class TransactionListing(NamedTuple):
+    """One row of ListTransactions."""
+
     transactional_id: str
     producer_id: int
     state: str
 
 
 class TransactionDescription(NamedTuple):
+    """What the coordinator knows of a transactional id, whether or not a transaction of it is open."""
+
     transactional_id: str
     producer_id: int
     epoch: int

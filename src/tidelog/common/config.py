@@ -8,6 +8,10 @@ and what DescribeConfigs answers. Names and defaults are Kafka's. A key that nob
     config = KEYS.parse({"segment.bytes": "1048576"})
     config[SEGMENT_BYTES]          # 1048576, typed
     config.explicit                # {"segment.bytes"}: what was set rather than defaulted
+
+Kafka's configs are layered: a topic's own value, else the value of the broker's key that is its *synonym*, else the
+default. DescribeConfigs tells all layers, and which of them counts. The layers are put together where they are known
+(topics in `broker/metadata`, brokers in `broker/config`); here is one layer: what was set, over the defaults.
 """
 
 from __future__ import annotations
@@ -64,6 +68,7 @@ class Validator(NamedTuple):
 
 
 def at_least(minimum: float) -> Validator:
+    """The texts are those of Kafka's ConfigDef: tools and tests look for them in error messages."""
     return Validator(lambda value: value >= minimum, f"Value must be at least {minimum}", minimum)
 
 
@@ -73,10 +78,12 @@ def between(minimum: float, maximum: float) -> Validator:
 
 
 def one_of(*choices: str) -> Validator:
+    """For strings that name one of a few things; upper and lower case count, as in Kafka."""
     return Validator(lambda value: value in choices, f"String must be one of: {', '.join(choices)}")
 
 
 def subset_of(*choices: str) -> Validator:
+    """For lists whose entries all name one of a few things: `cleanup.policy=compact,delete`."""
     return Validator(lambda value: set(value) <= set(choices), f"List entries must be among: {', '.join(choices)}")
 
 
@@ -113,6 +120,9 @@ class Key(Generic[T]):
         self.synonyms = synonyms
 
     def parse(self, raw: object) -> T:
+        """The value of a text; ConfigError if it is not of the key's type or not allowed. None stays None,
+        unchecked.
+        """
         value = _parse(self.name, self.type, raw)
         if self.validator is not None and value is not None and not self.validator.accepts(value):
             raise ConfigError(self.name, raw, self.validator.allowed)
@@ -132,6 +142,7 @@ class Key(Generic[T]):
 
     @property
     def sensitive(self) -> bool:
+        """Whether its value must not be shown: DescribeConfigs answers null for it, and logs leave it out."""
         return self.type is Type.PASSWORD
 
 
@@ -154,6 +165,9 @@ class ConfigDef:
         update: Update = Update.READ_ONLY,
         synonyms: tuple[str, ...] = (),
     ) -> Key[T]:
+        """Declare a key; the name must be new, since a second declaration would silently change what the first one
+        said.
+        """
         if name in self.keys:
             raise ValueError(f"configuration {name} is declared twice")
         key = Key(name, type, default, validator, doc, importance, update, synonyms)
@@ -208,10 +222,12 @@ class Config:
         self.unknown = unknown
 
     def __getitem__(self, key: Key[T]) -> T:
+        """The value, typed by its key: a checker knows that `config[SEGMENT_BYTES]` is an int."""
         return cast(T, self._values.get(key.name, key.default))
 
     @property
     def explicit(self) -> frozenset[str]:
+        """The names that were set, even if to the default: DescribeConfigs tells these from defaults."""
         return frozenset(self._values)
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
@@ -235,6 +251,10 @@ _INTEGER = re.compile(r"[+-]?\d+\Z")
 
 
 def _parse(name: str, type: Type, raw: object) -> object:
+    """The value of a text by its type, as Kafka's ConfigDef reads it: blanks around it do not count, booleans are
+    `true` and `false` in any case, numbers must fit the Java type of that name, and an empty list is no entry rather
+    than an empty one.
+    """
     if raw is None:
         return None
     text = ",".join(raw) if isinstance(raw, (list, tuple)) else str(raw).strip()

@@ -11,6 +11,10 @@ Three trees, by whose fault it is:
     └── UsageError            you misused the API or the command line; the text says what to do
 
 `ErrorCode` is the only place where a code, its name, its text and its retry rule are written.
+
+Retriable means that the same request may succeed later without anybody changing anything: a leader is being elected, a
+coordinator loads. Clients of every language act on the code alone, so a wrong code is worse than a wrong text: one that
+is retried for ever, or one that gives up where waiting would have helped. Codes are Kafka's and never reused.
 """
 
 from __future__ import annotations
@@ -191,7 +195,11 @@ class UsageError(TidelogError):
 
 
 class KafkaError(TidelogError):
-    """A failure that the protocol has a code for."""
+    """A failure that the protocol has a code for.
+
+    `message` is the sentence for people, and goes into the error-message field where the response has one; `code` is
+    for programs.
+    """
 
     def __init__(self, code: ErrorCode | int, message: str | None = None) -> None:
         self.code = ErrorCode(code)
@@ -204,7 +212,10 @@ class KafkaError(TidelogError):
 
 
 class CorruptRecordError(KafkaError):
-    """Bytes that are no record batch. `position` is relative to the buffer that was given."""
+    """Bytes that are no record batch. `position` is relative to the buffer that was given.
+
+    CORRUPT_MESSAGE is retriable: the bytes may have been damaged on the way, and the next copy may be whole.
+    """
 
     def __init__(self, message: str, position: int = -1) -> None:
         self.position = position
@@ -212,7 +223,10 @@ class CorruptRecordError(KafkaError):
 
 
 class InvalidRecordError(KafkaError):
-    """A well-formed batch that this log refuses. `record_errors` lists (record index, text)."""
+    """A well-formed batch that this log refuses. `record_errors` lists (record index, text).
+
+    Not retriable: the checksum was right, so what arrived is what was sent, and will be again.
+    """
 
     def __init__(
         self,

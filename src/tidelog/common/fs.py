@@ -10,6 +10,11 @@ Rules that callers rely on:
   `Volume.sync` does both for everything at once: cheaper than thousands of files, dearer than a few.
 - A failed sync is never retried: the kernel may have dropped the dirty pages and would report success the second time.
 - A `File` is closed exactly once, by its owner; `fileno` stays valid until then (zero-copy reads rely on it).
+
+What a power loss may take, for whoever writes: a file's bytes without `sync`; its size, too; a new name whose directory
+was not synced, although the file's own bytes were; and the old name may still be there after a rename. It takes them in
+any mixture, page by page. So "write, sync, rename, sync the directory" is one idiom (`write_atomic`), and anything
+shorter is an assumption about a file system.
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ IOV_MAX = min(os.sysconf("SC_IOV_MAX"), 1024)
 
 
 class FileStat(NamedTuple):
+    """What one `stat` tells, in Kafka's units."""
+
     size: int
     mtime_ms: int
     is_dir: bool
@@ -120,6 +127,7 @@ class File:
 
 
 def _reserve(fd: int, position: int, size: int) -> None:
+    """Room that was promised by the disk: a later write there cannot fail for want of it."""
     try:
         os.posix_fallocate(fd, position, size)
     except OSError as error:
@@ -192,7 +200,10 @@ class MappedFile:
 
 
 class FileLock:
-    """An exclusive lock on a file, held by this process until `release`."""
+    """An exclusive lock on a file, held by this process until `release`.
+
+    The lock file stays when the lock is released: to remove it would let two processes lock two files of one name.
+    """
 
     __slots__ = ("_fd", "path")
 

@@ -37,6 +37,9 @@ else:
             return made
 
         def _replace(self, /, **changes: Any) -> Any:
+            """A copy with some values changed; `map` with `pop` takes the changed ones and falls back to the present
+            ones.
+            """
             made = self._make(map(changes.pop, self._fields, self))
             if changes:
                 raise ValueError(f"{type(self).__name__} has no {', '.join(changes)}")
@@ -53,6 +56,9 @@ else:
             return tuple(self)
 
     def _constructor(owner: type) -> Any:
+        """A function with the fields as parameters, as typing makes one: calling it costs what a call of a plain
+        function costs, and a wrong or missing name is an error like any other.
+        """
         names = ", ".join(owner._fields)
         made = eval(  # of identifiers only; there is no other way to a constructor with names that is fast to call
             f"lambda _cls, {names}: _new(_cls, ({names},))" if names else "lambda _cls: _new(_cls, ())",

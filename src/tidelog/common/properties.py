@@ -2,6 +2,9 @@
 
 Understood: `=`, `:` or blank as separator, `#` and `!` comments, backslash escapes (\\t \\n \\r \\f \\uXXXX) and
 lines continued by a trailing backslash. Later keys win, as in Java.
+
+It matters to the letter: Kafka writes `meta.properties` with Java's class and reads it with that, so a value that is
+escaped otherwise (a path with a backslash, a comment with an umlaut) would be another value after a change of brokers.
 """
 
 from __future__ import annotations
@@ -24,12 +27,16 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def render_properties(values: Mapping[str, str], comment: str | None = None) -> str:
+    """The text of a file that Java reads back as the same keys and values; ASCII only, whatever they hold."""
     lines = [f"#{comment}"] if comment else []
     lines += [f"{_escape(key, key=True)}={_escape(value, key=False)}" for key, value in values.items()]
     return "\n".join(lines) + "\n"
 
 
 def _logical_lines(text: str) -> Iterator[str]:
+    """Lines as Java counts them: comments and empty lines are left out, and a line that ends with an odd number of
+    backslashes goes on in the next one, whose leading blanks do not count. A comment is never continued.
+    """
     pending = ""
     for raw in _LINE_END.split(text):
         line = raw.lstrip(" \t\f")
@@ -47,6 +54,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _split(line: str) -> tuple[str, str]:
+    """The key ends at the first separator that is not escaped; blanks around the separator belong to neither side."""
     index = 0
     while index < len(line):
         char = line[index]
@@ -63,6 +71,7 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def _unescape(text: str) -> str:
+    """Undo the escapes; a backslash before any other character is dropped, as Java does."""
     if "\\" not in text:
         return text
     out: list[str] = []
@@ -88,6 +97,9 @@ def _unescape(text: str) -> str:
 
 
 def _escape(text: str, *, key: bool) -> str:
+    """Escape what would be read otherwise. In a key every separator counts, in a value only a blank at its front; what
+    is not printable ASCII becomes \\uXXXX, in two halves beyond the first plane.
+    """
     out: list[str] = []
     for index, char in enumerate(text):
         if (

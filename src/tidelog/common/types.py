@@ -1,4 +1,8 @@
-"""Names that every layer shares: a partition's address and the protocol's sentinel numbers."""
+"""Names that every layer shares: a partition's address and the protocol's sentinel numbers.
+
+Kafka writes "none" as -1 where a number may be missing, nearly everywhere; null is for strings, bytes and arrays. The
+names below say which none is meant.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ GROUP_METADATA_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset({GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC})
 
+# Java's largest numbers: fields, sequence numbers and offsets wrap or end here.
 MAX_INT16 = 2**15 - 1
 MAX_INT32 = 2**31 - 1
 MAX_INT64 = 2**63 - 1

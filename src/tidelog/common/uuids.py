@@ -23,6 +23,7 @@ def uuid_to_text(value: bytes) -> str:
 
 
 def uuid_from_text(text: str) -> bytes:
+    """The sixteen bytes of the text form, padded or not; ValueError if it is anything else."""
     try:
         value = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:

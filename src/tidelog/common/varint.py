@@ -32,7 +32,10 @@ def encode_unsigned(value: int) -> bytes:
 
 
 def decode_unsigned(data: Buffer, position: int = 0, max_bytes: int = MAX_VARINT_BYTES) -> tuple[int, int]:
-    """Return (value, position after it)."""
+    """Return (value, position after it).
+
+    Whoever has the bytes of a stranger compares the number with what is left, before anything is made for it.
+    """
     value = shift = 0
     for index in range(position, position + max_bytes):
         if index >= len(data):

@@ -28,21 +28,29 @@ Decoder = Callable[[Any, int, int], tuple[Any, int]]
 
 
 def cut_off(name: str, position: int) -> NoReturn:
+    """The slice of a buffer never fails, it is only shorter: whoever slices must have looked at the end before."""
     raise ProtocolError(f"{name} at byte {position} reaches past the end")
 
 
 def bad_null(name: str, position: int) -> NoReturn:
+    """Null where the version has none. Kafka's own reader refuses it, too: code above relies on the field."""
     raise ProtocolError(f"{name} before byte {position} is null, which this version does not allow")
 
 
 def bad_length(name: str, size: int, position: int) -> NoReturn:
+    """A compact length has 32 bits, but a string is never longer than 32,767 bytes, in any version."""
     raise ProtocolError(f"{name} before byte {position} has the invalid length {size}")
 
 
 def bad_tag(name: str, tag: int, position: int) -> NoReturn:
+    """A known tag must end exactly where its size says. Otherwise two readers, one that knows the tag and one that
+    skips it by its size, would read different messages from the same bytes.
+    """
     raise ProtocolError(f"tag {tag} ({name}) before byte {position} is not as long as it says, or there twice")
 
 
+# What generated code refers to beside its own locals and classes. The builtins among them are found in the function's
+# globals at once.
 NAMESPACE: dict[str, Any] = {
     "new": object.__new__,
     "uvarint": decode_unsigned,
@@ -60,6 +68,7 @@ NAMESPACE: dict[str, Any] = {
 
 
 def decoder(schema: MessageSchema, version: int, classes: dict[str, Any]) -> Decoder:
+    """The decode function of one version; `classes` are those of the message and its structs, by name."""
     return _DecoderSource(schema, version).compile(classes)
 
 
@@ -73,6 +82,7 @@ def least_size(struct: Struct, version: int, flexible: bool) -> int:
 
 
 def _least_field_size(field: Field, version: int, flexible: bool) -> int:
+    """A varint or a null marker takes one byte at least; fixed lengths take 2 (strings) or 4 (everything else)."""
     if field.array or field.type in VARIABLE:
         return 1 if flexible else 2 if field.type == "string" and not field.array else 4
     if field.struct:
@@ -81,6 +91,14 @@ def _least_field_size(field: Field, version: int, flexible: bool) -> int:
 
 
 class _DecoderSource:
+    """One walk over the schema, which emits the text of the function as it goes.
+
+    `run` collects neighbouring fields of fixed size as (format, where the value goes). For Produce v9's head, `acks
+    int16, timeout_ms int32` and the compact length of the topics become `m.acks, m.timeout_ms, n1, = _unpack_from0(b,
+    p)`, one call instead of three. Objects are made by `object.__new__`, without their `__init__`: every attribute is
+    set by the decoder anyway, and the keyword arguments would be most of the time that a small message takes.
+    """
+
     def __init__(self, schema: MessageSchema, version: int) -> None:
         self.schema = schema
         self.version = version
@@ -89,6 +107,9 @@ class _DecoderSource:
         self.run: list[tuple[str, str]] = []
 
     def compile(self, classes: dict[str, Any]) -> Decoder:
+        """Emit the whole message and compile it. The file name in the code object is what a traceback or a profile
+        shows: `<decode FetchRequest v12>`.
+        """
         self.struct(self.schema.root, "m")
         self.flush()
         self.src.emit("return m, p")
@@ -98,6 +119,7 @@ class _DecoderSource:
         return made
 
     def flush(self) -> None:
+        """End the run: one `struct` call for all that was collected, and the position moves on by its size."""
         if not self.run:
             return
         name, size = self.src.layout("".join(format_ for format_, _ in self.run), "unpack_from")
@@ -105,6 +127,11 @@ class _DecoderSource:
         self.run = []
 
     def struct(self, struct: Struct, var: str) -> None:
+        """Read one struct into a new local.
+
+        What the version lacks gets its default first; then the fields come in the order of the schema, and last, in a
+        flexible version, the tagged ones: they always stand behind all others, wherever the schema declares them.
+        """
         self.src.emit(f"{var} = new({struct.name})")
         self.defaults([field for field in struct.fields if self.version not in field.versions], var)
         present = [field for field in struct.fields if self.version in field.versions]
@@ -117,6 +144,9 @@ class _DecoderSource:
             self.src.emit(f"{var}.unknown_tags = None")
 
     def defaults(self, fields: list[Field], var: str) -> None:
+        """Set what is not on the wire. Lists and structs are made anew each time: a message is mutable, and two of them
+        must not share a default.
+        """
         for field in fields:
             target = f"{var}.{field.name}"
             if field.struct and not field.array and field.default is not None:
@@ -137,6 +167,12 @@ class _DecoderSource:
         self.src.emit(f"if {target} > 127: {target}, p = uvarint(b, p - 1)")
 
     def tags(self, fields: list[Field], var: str) -> None:
+        """Read the tagged section: a count, then (tag, size, that many bytes) for each.
+
+        A known tag is decoded in place and must end at its size. An unknown one is kept as bytes: a broker that passes
+        a message on, or a newer peer that gets it back, finds it unchanged. Each takes two bytes at least, which bounds
+        the count; the same tag twice is refused, since it would depend on the reader which of them counts.
+        """
         emit, src = self.src.emit, self.src
         count, tag, stop = src.fresh("n"), src.fresh("tag"), src.fresh("q")
         emit(f"{var}.unknown_tags = None")
@@ -168,6 +204,7 @@ class _DecoderSource:
         src.depth -= 3 if fields else 2
 
     def field(self, field: Field, target: str) -> None:
+        """Dispatch on the kind of a field: array, struct, fixed size, or with a length of its own."""
         nullable = self.version in field.nullable
         if field.array:
             self.array(field, target, nullable)
@@ -179,6 +216,12 @@ class _DecoderSource:
             self.variable(field.type, field.name, target, nullable)
 
     def nested(self, field: Field, target: str, nullable: bool) -> None:
+        """A struct that is no array's element.
+
+        Where it may be null, a byte says whether it is there: int8 -1 for null and 1 otherwise in the body
+        (DescribeTopicPartitions' cursor), but an unsigned varint, 0 or 1, within a tagged field, where Kafka's
+        generator writes it so. Both forms are one byte long.
+        """
         assert field.struct is not None
         self.flush()
         var = self.src.fresh("s")
@@ -214,6 +257,11 @@ class _DecoderSource:
         self.src.emit("else:")
 
     def variable(self, type_name: str, name: str, target: str, nullable: bool) -> None:
+        """A string, bytes or records: a length, then that many bytes.
+
+        `records` stays a view of the input, without a copy: batches are passed on, or looked at by the kernel. `bytes`
+        are copied, since whoever gets them (a group's metadata, say) keeps them longer than the receive buffer lives.
+        """
         size = self.length("h" if type_name == "string" else "i")
         self.null(name, size, target, nullable)
         self.src.depth += 1
@@ -230,6 +278,11 @@ class _DecoderSource:
         self.src.depth -= 1
 
     def array(self, field: Field, target: str, nullable: bool) -> None:
+        """An array. Its count times the least size of an element must fit into what is left, before anything is made.
+
+        An array of numbers is one `struct` call. Without the check, 4 bytes that say "2^31 elements" would make Python
+        ask for gigabytes; with it, memory stays in proportion to the frame.
+        """
         size = self.length("i")
         self.null(field.name, size, target, nullable)
         self.src.depth += 1
@@ -243,6 +296,7 @@ class _DecoderSource:
         self.src.depth -= 1
 
     def items(self, field: Field, target: str, size: str) -> None:
+        """A loop that reads one element after the other; the run never crosses the border between two of them."""
         items, item = self.src.fresh("a"), self.src.fresh("e")
         self.src.emit(f"{items} = {target} = []", f"for _ in range({size}):")
         self.src.depth += 1

@@ -3,6 +3,18 @@
 The function appends to a bytearray `w`. Nested structs are written in line, as loops within loops, because a Python
 call per struct would cost more than the packing itself. For a version that does not know a field, the field must hold
 its default, unless the schema calls it ignorable: dropping what the caller said would be a silent lie.
+
+The rules of the wire, as both generators know them:
+
+    type             up to the first flexible version          flexible
+    string           int16 length, -1 null                     unsigned varint of length + 1, 0 null
+    bytes, records   int32 length, -1 null                     the same
+    array            int32 count, -1 null                      the same, of count + 1
+    struct           its fields                                its fields, then the tagged section
+    numbers, uuid    big-endian, fixed size                    the same
+
+Everything inside a flexible version is flexible, nested structs too. The one exception is the client id in the
+request's header (`headers.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +36,9 @@ class Spliced(bytearray):
     splices: list[tuple[int, Any]] | None = None
 
     def splice(self, piece: Any) -> None:
+        """Note that the piece belongs here. The length in front of it was taken from its `len` and is written
+        already.
+        """
         if self.splices is None:
             self.splices = []
         self.splices.append((len(self), piece))
@@ -45,6 +60,7 @@ class Spliced(bytearray):
 
 
 def put_uvarint(w: bytearray, value: int) -> None:
+    """Seven bits a byte, the lowest first; the high bit says that more follow."""
     while value > 0x7F:
         w.append(value & 0x7F | 0x80)
         value >>= 7
@@ -52,6 +68,9 @@ def put_uvarint(w: bytearray, value: int) -> None:
 
 
 def put_records(w: bytearray, records: Any) -> None:
+    """Records are bytes, or something that will be sent from where it lies (a slice of a file): only whoever sends the
+    parts one by one (`encode_parts`) can do that.
+    """
     if isinstance(records, bytes | bytearray | memoryview):
         w += records
     elif isinstance(w, Spliced):
@@ -75,14 +94,19 @@ def put_tags(w: bytearray, known: dict[int, bytearray], unknown: dict[int, bytes
 
 
 def bad_uuid(value: Any) -> NoReturn:
+    """`struct` would cut or pad sixteen bytes without a word."""
     raise ProtocolError(f"a uuid is 16 bytes, not {value!r}")
 
 
 def too_long(name: str, size: int) -> NoReturn:
+    """The limit is the protocol's, for flexible versions as well: Kafka refuses longer strings in both directions."""
     raise ProtocolError(f"{name} is too long: {size} bytes, {MAX_STRING} at most")
 
 
 def unsupported(message: str, version: int, struct: str, names: tuple[str, ...], holder: Any) -> NoReturn:
+    """The caller said something that this version cannot carry: an error for it to handle, for instance by not asking a
+    broker of that age.
+    """
     shown = ", ".join(f"{name}={getattr(holder, name)!r}" for name in names)
     raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"version {version} of {message} has no room for {struct}: {shown}")
 
@@ -101,6 +125,7 @@ NAMESPACE: dict[str, Any] = {
 
 
 def encoder(schema: MessageSchema, version: int, classes: dict[str, Any]) -> Encoder:
+    """The encode function of one version; `classes` are those of the message and its structs, by name."""
     return _EncoderSource(schema, version).compile(classes)
 
 
@@ -118,6 +143,12 @@ def differs(field: Field, value: str) -> str:
 
 
 class _EncoderSource:
+    """The mirror of the decoder's: one walk, runs of fixed-size values packed by one call.
+
+    `out` is the name of the bytearray that is being appended to. It is `w`, except inside a tagged field: its size goes
+    in front of it and is not known before, so it is written to a bytearray of its own.
+    """
+
     def __init__(self, schema: MessageSchema, version: int) -> None:
         self.schema = schema
         self.version = version
@@ -136,6 +167,7 @@ class _EncoderSource:
         return made
 
     def flush(self) -> None:
+        """End the run: what was collected is packed by one `struct` call and appended."""
         if not self.run:
             return
         name, _ = self.src.layout("".join(format_ for format_, _ in self.run), "pack")
@@ -143,6 +175,9 @@ class _EncoderSource:
         self.run = []
 
     def struct(self, struct: Struct, var: str) -> None:
+        """Write one struct: first refuse what the version cannot say, then the fields in order, last the tagged
+        ones.
+        """
         present = [field for field in struct.fields if self.version in field.versions]
         self.refuse_absent(struct, var)
         for field in present:
@@ -151,6 +186,9 @@ class _EncoderSource:
         self.tags([field for field in present if field.tag is not None], var)
 
     def refuse_absent(self, struct: Struct, var: str) -> None:
+        """One test for all fields of the struct that this version lacks, as nearly all messages pass it: only then it
+        is found out which of them it was. Unknown tags need a flexible version to go to.
+        """
         absent = [f for f in struct.fields if self.version not in f.versions and not f.ignorable]
         tests = [(differs(field, f"{var}.{field.name}"), field.name) for field in absent]
         if not self.flexible:
@@ -161,6 +199,10 @@ class _EncoderSource:
             self.src.emit(f"    unsupported({self.schema.name!r}, {self.version}, {struct.name!r}, {names!r}, {var})")
 
     def tags(self, fields: list[Field], var: str) -> None:
+        """The tagged section; a single 0 byte where there is nothing to say, which is nearly always.
+
+        Tags go out in ascending order, known and unknown ones mixed, as KIP-482 asks for.
+        """
         if not self.flexible:
             return
         self.flush()
@@ -176,6 +218,7 @@ class _EncoderSource:
         emit(f"put_tags({self.out}, {tags}, {var}.unknown_tags)")
 
     def tag(self, field: Field, value: str, tags: str) -> None:
+        """One tagged field, if it differs from its default: then, and only then, it is on the wire."""
         outer, self.out = self.out, self.src.fresh("t")
         self.src.emit(f"if {differs(field, value)}:")
         self.src.depth += 1
@@ -197,11 +240,13 @@ class _EncoderSource:
             self.variable(field.type, field.name, value, nullable)
 
     def fixed(self, type_name: str, value: str) -> None:
+        """A value of fixed size joins the run; `struct` itself refuses numbers that do not fit."""
         if type_name == "uuid":
             value = f"({value} if len({value}) == 16 else bad_uuid({value}))"
         self.run.append((FIXED[type_name][0], value))
 
     def nested(self, field: Field, value: str, nullable: bool) -> None:
+        """A struct that is no array's element; with the byte that says whether it is there, where it may be null."""
         assert field.struct is not None
         var = self.src.fresh("s")
         if not nullable:
@@ -229,6 +274,9 @@ class _EncoderSource:
         self.src.emit(f"else: put_uvarint({self.out}, {size})")
 
     def variable(self, type_name: str, name: str, value: str, nullable: bool) -> None:
+        """A string, bytes or records with its length. A string is encoded before its length is written, which counts
+        bytes, not characters.
+        """
         data = self.src.fresh("d")
         null_test = f"{data} is None" if nullable else None
         emit = self.src.emit
@@ -245,6 +293,7 @@ class _EncoderSource:
         emit(f"if {data} is not None: {put}" if nullable else put)
 
     def array(self, field: Field, value: str, nullable: bool) -> None:
+        """An array: numbers by one `struct` call for all of them, anything else by a loop in the generated code."""
         items = self.src.fresh("a")
         self.src.emit(f"{items} = {value}")
         self.length(f"len({items})", f"{items} is None" if nullable else None, "i")

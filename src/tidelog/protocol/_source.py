@@ -16,7 +16,12 @@ _KEPT_LAYOUTS = 64
 
 
 class Layouts(dict[int, Callable[..., Any]]):
-    """count → the bound `struct.Struct` method for an array of so many numbers; small ones are kept."""
+    """count → the bound `struct.Struct` method for an array of so many numbers; small ones are kept.
+
+    An array of numbers is packed by one call as well, whatever its length. The layout of a short array is worth
+    keeping: the same counts (one partition, three replicas) come again and again. That of a long one is made and
+    dropped, or a client could fill the memory with layouts by sending arrays of ever other lengths.
+    """
 
     def __init__(self, format_: str, method: str) -> None:
         super().__init__()
@@ -40,6 +45,7 @@ class Source:
         self._structs: dict[str, str] = {}
 
     def emit(self, *lines: str) -> None:
+        """Add lines at the present depth of indentation; whoever opens a block changes `depth` itself."""
         self.lines += [INDENT * self.depth + line for line in lines]
 
     def fresh(self, stem: str) -> str:

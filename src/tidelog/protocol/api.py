@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 class ApiKey(IntEnum):
-    """Kafka's request keys."""
+    """Kafka's request keys.
+
+    Numbers that are missing belong to KRaft's own requests between controllers and to brokers (votes, snapshots,
+    registrations), which a cluster coordinated by ZooKeeper does not send.
+    """
 
     PRODUCE = 0
     FETCH = 1

@@ -36,6 +36,7 @@ class UnknownTypeError(ProtocolError):
 
 
 def encode_versioned(message: Message, version: int) -> bytes:
+    """The version in front, in two bytes, so that a later Kafka can read what an earlier one wrote."""
     out = bytearray(_SHORT.pack(version))
     message.encode_into(out, version)
     return bytes(out)
@@ -59,12 +60,18 @@ def _short(data: Buffer, what: str) -> int:
 
 
 class InternalTopic(NamedTuple):
-    """The record types of an internal topic: type → names of the key's and of the value's message."""
+    """The record types of an internal topic: type → names of the key's and of the value's message.
+
+    Internal topics are compacted: for each key the latest value counts, and a null value removes it. The type is a part
+    of the key's bytes, so that an offset and a group of the same name never replace each other. `__consumer_offsets`
+    calls it the key's version in old documents: types 0 and 1 were two versions of the offset's key.
+    """
 
     name: str
     types: Mapping[int, tuple[str, str]]
 
     def encode_key(self, key: Message) -> bytes:
+        """The type, then the key in its only version: a key that could be written in two ways would be two keys."""
         out = bytearray(_SHORT.pack(self._type_of(key)))
         key.encode_into(out, 0)
         return bytes(out)
@@ -73,6 +80,7 @@ class InternalTopic(NamedTuple):
         return None if value is None else encode_versioned(value, version)
 
     def decode_key(self, data: Buffer) -> Message:
+        """The key's message, which tells by its class what the value is."""
         type_ = _short(data, f"a key on {self.name}")
         if type_ not in self.types:
             raise UnknownTypeError(self.name, type_)
@@ -96,6 +104,7 @@ def _message(name: str) -> type[Message]:
 
 
 def _pairs(**types: int) -> dict[int, tuple[str, str]]:
+    """Kafka names the two messages of a type alike: `OffsetCommitKey`, `OffsetCommitValue`."""
     return {type_: (f"{name}Key", f"{name}Value") for name, type_ in types.items()}
 
 
@@ -116,6 +125,7 @@ CONSUMER_OFFSETS = InternalTopic(
 )
 TRANSACTION_STATE = InternalTopic("__transaction_state", _pairs(TransactionLog=0))
 
+#: The numbers are what Kafka's schemas call the records' apiKey.
 METADATA_RECORDS: Mapping[int, str] = {
     0: "RegisterBrokerRecord",
     1: "UnregisterBrokerRecord",
@@ -147,6 +157,7 @@ METADATA_RECORDS: Mapping[int, str] = {
 
 
 def encode_metadata_record(record: Message, version: int) -> bytes:
+    """A value of KRaft's log. Its keys are null: the log is not compacted but replaced by snapshots."""
     name = type(record).__name__
     for type_, known in METADATA_RECORDS.items():
         if known == name:

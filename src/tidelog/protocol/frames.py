@@ -1,6 +1,10 @@
 """Splitting a byte stream into frames: an int32 length, then that many bytes. No I/O.
 
 `scan` looks at bytes that somebody else has received; `FrameReader` keeps what has not become a frame yet.
+
+The limit on a frame is all that a stranger can make a reader keep: `socket.request.max.bytes` for a broker. A length
+that cannot be right is the end of the connection, because there is no mark in the stream by which the next frame could
+be found.
 """
 
 from __future__ import annotations

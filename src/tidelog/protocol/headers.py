@@ -5,6 +5,12 @@
 
 The client id is never compact, not even in the flexible header: a broker must be able to read it before it knows what
 it is reading. Tags of a header are skipped: nothing defines any.
+
+Which of the optional parts there are depends on key and version, as everything does: version 0 of the request header
+(ControlledShutdown v0 alone) has no client id, 1 has, 2 has tags as well and goes with flexible versions; the response
+header has tags from its version 1 on. ApiVersions is the exception that lets strangers talk: its response always has
+header version 0, because the client does not know yet what the broker can write, and a broker that does not know the
+version asked for answers in version 0.
 """
 
 from __future__ import annotations
@@ -26,6 +32,10 @@ _RESPONSE_V1 = struct.Struct(">iib")
 
 
 class RequestHeader(NamedTuple):
+    """What stands in front of every request. `client_id` is for logs, quotas and metrics, and says nothing of
+    who asks.
+    """
+
     api_key: int
     api_version: int
     correlation_id: int
@@ -58,6 +68,7 @@ def decode_request_header(buffer: Buffer, position: int = 0) -> tuple[RequestHea
 
 
 def skip_tags(buffer: Buffer, position: int) -> int:
+    """Pass over a tagged section whose tags nobody here knows, believing no size that leads past the end."""
     count, position = decode_unsigned(buffer, position)
     if count * 2 > len(buffer) - position:
         raise ProtocolError(f"{count} tags at byte {position} reach past the end")
@@ -79,7 +90,10 @@ def encode_request(key: int, version: int, correlation_id: int, client_id: str |
 
 
 class Apart:
-    """Large `records` that are to be written from where they lie, not copied into the frame (a Produce)."""
+    """Large `records` that are to be written from where they lie, not copied into the frame (a Produce).
+
+    A frame of a megabyte would otherwise be copied twice: into the frame, and from there into the kernel.
+    """
 
     __slots__ = ("data",)
 
@@ -99,6 +113,7 @@ def encode_request_parts(
 
 
 def _request_head(key: int, version: int, correlation_id: int, client_id: str | None) -> bytearray:
+    """Four bytes of room for the length, then the header."""
     form = request_header_version(key, version)
     out = bytearray(4)
     out += _REQUEST.pack(key, version, correlation_id)
@@ -135,6 +150,7 @@ def _measured(parts: list[Any]) -> list[Any]:
 
 
 def _response_head(key: int, version: int, correlation_id: int) -> bytes:
+    """The same of a response: five to nine bytes in all, so one `struct` call makes them."""
     if response_header_version(key, version):
         return _RESPONSE_V1.pack(0, correlation_id, 0)
     return _RESPONSE_V0.pack(0, correlation_id)

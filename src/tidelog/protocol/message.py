@@ -65,6 +65,12 @@ class Structure:
 
 
 class Message(Structure):
+    """A message: a struct that can be encoded and decoded in its versions.
+
+    The tables of functions are filled on first use and belong to the class. Two threads may fill the same entry at the
+    same time; they make equal functions, and either may stay.
+    """
+
     __slots__ = ()
     schema: ClassVar[MessageSchema]
     _encoders_: ClassVar[dict[int, Encoder]]
@@ -73,9 +79,11 @@ class Message(Structure):
 
     @classmethod
     def versions(cls) -> Versions:
+        """All versions that the schema has; what a broker serves of them is less."""
         return cls.schema.versions
 
     def encode(self, version: int) -> bytes:
+        """The message's bytes in this version, without header and length."""
         out = bytearray()
         self.encode_into(out, version)
         return bytes(out)
@@ -104,6 +112,10 @@ class Message(Structure):
 
     @classmethod
     def decode_from(cls, buffer: Buffer, version: int, position: int = 0) -> tuple[Self, int]:
+        """Decode, and say where the message ends. Whatever is wrong with the bytes, one kind of error comes out:
+        ProtocolError, with the message's name and version. Kafka answers it by closing the connection, since nobody
+        knows where the next frame's meaning begins.
+        """
         decode = cls._decoders_.get(version)
         if decode is None:
             decode = cls._decoders_[version] = decoder(cls.schema, cls._known(version), cls._structs_)
@@ -138,6 +150,9 @@ def message_class(schema: MessageSchema, module: str) -> type[Message]:
 
 
 def _structure_class(struct: Struct, base: type, structs: dict[str, Any], qualname: str, module: str) -> Any:
+    """A class with slots for the fields. Made by `type()` and not by text, as only `__init__` needs text: its
+    parameters are the fields, so that a wrong name is an error like that of any function.
+    """
     body = {
         "__slots__": tuple(field.name for field in struct.fields),
         "__init__": _init(struct, structs),
@@ -149,6 +164,9 @@ def _structure_class(struct: Struct, base: type, structs: dict[str, Any], qualna
 
 
 def _init(struct: Struct, structs: dict[str, Any]) -> Any:
+    """The constructor: keyword arguments only, defaults from the schema. A mutable default is made in the body, when
+    the argument was not given.
+    """
     parameters, lines = ["self, *"], []
     for field in struct.fields:
         name, fresh = field.name, field.fresh_default

@@ -4,6 +4,10 @@ Line by line, nested by indentation. A file is small (under 100 lines), so clari
 `SchemaError` names file and line. Nothing here runs on a hot path; a file is read once, when the first of its
 messages is asked for. Words are told apart by hand: a regular expression of this size takes longer to compile than
 the file takes to read, and the first answer of a broker waits for both.
+
+Kafka declares the same in JSON files, one per half of an API and many times as long. Here a line holds a field with all
+that is unusual about it, and nothing is said twice: versions and flexibility stand once for request and response, a
+field without versions has those of its struct, `flexible 9+` is clipped to what there is.
 """
 
 from __future__ import annotations
@@ -74,10 +78,12 @@ def _field_words(words: list[str]) -> _FieldWords | None:
 
 
 def parse(text: str, path: str) -> SchemaFile:
+    """All that a file says. SchemaError names the first line that breaks a rule."""
     return _Parser(text, path).file()
 
 
 def parse_versions(text: str) -> Versions:
+    """`3` is one version, `3-5` a range, `3+` all from 3 on: the end is clipped to the message's by whoever asks."""
     first, dash, last = text.removesuffix("+").partition("-")
     if not first.isdecimal() or (dash and (not last.isdecimal() or text[-1] == "+")):
         raise ValueError(f"{text!r} is no version range (write 3, 3-5 or 3+)")
@@ -85,6 +91,11 @@ def parse_versions(text: str) -> Versions:
 
 
 class _Parser:
+    """Recursive descent over the significant lines. `valid` and `flexible` are those of the message at hand, `structs`
+    the structs that it has declared so far, inner ones before those that hold them, which is the order in which classes
+    are made.
+    """
+
     def __init__(self, text: str, path: str) -> None:
         self.path = path
         self.lines = _significant(text)
@@ -93,6 +104,7 @@ class _Parser:
         self.valid = self.flexible = NO_VERSIONS
 
     def fail(self, message: str, line: _Line | None = None) -> SchemaError:
+        """The error for the line at hand, ready to be raised."""
         number = line.number if line else self.lines[min(self.at, len(self.lines) - 1)].number if self.lines else 0
         return SchemaError(f"{self.path}:{number}: {message}")
 
@@ -107,6 +119,7 @@ class _Parser:
         return line
 
     def file(self) -> SchemaFile:
+        """A file begins with `api`, and has two halves then, or consists of `message`s."""
         line = self.peek()
         if line is None:
             raise self.fail("the file is empty")
@@ -119,6 +132,9 @@ class _Parser:
         return SchemaFile(self.path, None, messages)
 
     def api(self) -> Api:
+        """The head of an API: key and name, versions, where Kafka serves it, and from which version on it may still
+        change (an unstable version is spoken only if the broker is told so).
+        """
         words = self.next().text.split()
         if len(words) != 3 or not words[1].isdigit():
             raise self.fail("expected: api <key> <Name>")
@@ -134,6 +150,7 @@ class _Parser:
         return Api(int(words[1]), words[2], self.valid, self.flexible, listeners, latest_stable)
 
     def version_line(self) -> None:
+        """`versions 0-12 flexible 9+`. Most data messages have no flexible versions, and say nothing of them."""
         line = self.next()
         words = line.text.split()
         if words[::2] not in (["versions"], ["versions", "flexible"]) or len(words) % 2:
@@ -148,12 +165,14 @@ class _Parser:
             raise self.fail(str(error), line) from None
 
     def half(self, api: Api, kind: str) -> MessageSchema:
+        """`request` or `response`: their versions are the same, so that one number in the header chooses both."""
         line = self.next()
         if line.text != kind or line.indent:
             raise self.fail(f"expected: {kind}", line)
         return self.message(api.name + kind.capitalize(), kind)
 
     def data(self) -> MessageSchema:
+        """A message that is no half of an API: a record on disk, or bytes inside another message."""
         line = self.next()
         words = line.text.split()
         if len(words) != 2 or words[0] != "message" or line.indent:
@@ -162,12 +181,16 @@ class _Parser:
         return self.message(words[1], "data")
 
     def message(self, name: str, kind: str) -> MessageSchema:
+        """The fields of one message. Names of structs are its own: each message has a namespace for them."""
         self.structs = {}
         root = Struct(name)
         self.body(root, 0, self.valid)
         return MessageSchema(name, self.valid, self.flexible, root, list(self.structs.values()), kind)
 
     def body(self, struct: Struct, outer_indent: int, versions: Versions) -> None:
+        """The fields below a line: all that is indented more deeply, and evenly. `versions` are those of the struct
+        that they belong to; a field can have no others.
+        """
         first = self.peek()
         if first is None or first.indent <= outer_indent:
             return
@@ -193,6 +216,11 @@ class _Parser:
         self.structs[name] = struct
 
     def field(self, outer: Versions) -> Field:
+        """One line, understood; with it the lines of its struct, if these follow here.
+
+        The rules that the generators rely on are checked here: a tag needs flexible versions, a default of null needs
+        versions in which null is allowed.
+        """
         line = self.next()
         said = _field_words(line.text.split())
         if said is None:
@@ -212,6 +240,7 @@ class _Parser:
         return Field(said.name, said.type, said.array, versions, nullable, default, said.tag, said.ignorable, struct)
 
     def nested(self, name: str, line: _Line, versions: Versions) -> Struct:
+        """The struct of a field: declared by the lines below, or earlier by `struct Name`."""
         following = self.peek()
         if following is None or following.indent <= line.indent:
             if name not in self.structs:
@@ -225,6 +254,9 @@ class _Parser:
         return struct
 
     def default(self, text: str | None, type_name: str, array: bool, line: _Line) -> object:
+        """The Python value of a default. An array's is `()` and a struct's its name, both of which stand for "make a
+        new one": the value itself must not be shared.
+        """
         if text == "null":
             return None
         if array or (type_name not in FIXED and type_name not in VARIABLE):
@@ -245,6 +277,7 @@ class _Parser:
 
 
 def _significant(text: str) -> list[_Line]:
+    """Lines without comments and empty ones; several blanks between words count as one."""
     lines = []
     for number, raw in enumerate(text.splitlines(), 1):
         body = raw.partition("#")[0].rstrip()

@@ -45,6 +45,9 @@ class Versions(NamedTuple):
         return self.first <= self.last
 
     def clip(self, outer: Versions) -> Versions:
+        """What both ranges have in common: a field that says `3+` ends with its message, and one within a struct that
+        is there since version 5 begins no earlier.
+        """
         return Versions(max(self.first, outer.first), min(self.last, outer.last))
 
     def __str__(self) -> str:
@@ -55,7 +58,11 @@ NO_VERSIONS = Versions(0, -1)
 
 
 class Struct:
-    """A name and its fields, in the order in which they are written."""
+    """A name and its fields, in the order in which they are written.
+
+    Fields are added after the object was made, because a struct may be declared before its fields are read, and because
+    two fields of the same struct share the one object: the generated class is the same then, too.
+    """
 
     __slots__ = ("fields", "name")
 
@@ -65,6 +72,16 @@ class Struct:
 
 
 class Field(NamedTuple):
+    """A field as all versions see it. Kafka's rules for what is not there, which both generators follow:
+
+    - A version that lacks the field reads as the default, so that code above sees one shape of a message, whatever the
+      version.
+    - Writing anything but the default to a version that lacks it is an error, unless the field is *ignorable*: then
+      what is lost is known to be harmless (a hint, a statistic).
+    - A tagged field that has its default is not written at all. That is the other half of why defaults are part of the
+      protocol: they must never change once a version is out.
+    """
+
     name: str
     type: str  # one of FIXED, VARIABLE, or a struct's name; the element's type when `array`
     array: bool
@@ -86,6 +103,8 @@ class Field(NamedTuple):
 
 
 class MessageSchema(NamedTuple):
+    """One message in all of its versions; `kind` says which half of an API it is, or that it is plain data."""
+
     name: str
     versions: Versions
     flexible: Versions
@@ -106,6 +125,8 @@ class Api(NamedTuple):
 
 
 class SchemaFile(NamedTuple):
+    """What one file declares: the two halves of an API, or any number of data messages."""
+
     path: str
     api: Api | None
     messages: list[MessageSchema]

@@ -98,6 +98,9 @@ class ArrowFetcher:
             self._decoding.append(decoded)
 
     def _parts(self, pieces: list[Fetched]) -> Iterator[ArrowBatch]:
+        """The records of an answer as columns, made one part at a time when somebody takes it: a generator is the
+        queue.
+        """
         from tidelog.records.arrow import batches_in_parts
 
         for piece in pieces:

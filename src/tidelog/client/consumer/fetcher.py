@@ -14,6 +14,15 @@ ends it.
 
 What is wrong with one partition or broker never costs what came from another: it is a problem that `poll` raises when
 it has nothing to hand out.
+
+One fetch per broker, not per partition: it names all partitions that the broker leads, and returns when there are
+`fetch.min.bytes` of them together or `fetch.max.wait.ms` are over. With a fetch session (KIP-227) only what has changed
+is named: the broker remembers the rest. While an answer is looked at, the next one is on its way; two in flight to the
+same broker would ask for the same offsets twice.
+
+Aborted transactions: under `read_committed` the broker sends the records of aborted transactions too, up to the last
+stable offset, with a list of (producer, first offset); whoever decodes leaves out a producer's batches from that offset
+on until its abort marker. Nothing has to be remembered from fetch to fetch.
 """
 
 from __future__ import annotations
@@ -162,6 +171,7 @@ class Fetcher:
         return problem
 
     async def close(self) -> None:
+        """Drop the fetches under way. The broker forgets the sessions when their place is needed."""
         tasks = list(self._in_flight.values())
         self._in_flight.clear()
         for task in tasks:
@@ -182,6 +192,9 @@ class Fetcher:
             await asyncio.sleep(0)  # lets the requests leave before the caller goes off to decode
 
     async def _wanted(self) -> dict[int, dict[TopicPartition, FetchPosition]]:
+        """What to ask each leader for. Partitions that failed a moment ago are left out until their wait is over; those
+        without a leader are looked up anew and wait as well.
+        """
         now = self._cluster.clock.monotonic()
         ready = [tp for tp, part in self.ranges.items() if not part.done and part.blocked_until <= now]
         try:
@@ -215,6 +228,9 @@ class Fetcher:
         return part.topic_id not in (topic_id, ZERO_UUID)
 
     async def _fetch(self, node_id: int, positions: dict[TopicPartition, FetchPosition]) -> Any:
+        """One Fetch. Topic ids are used if all topics have one (version 13 on): then a topic that was made anew under
+        its old name is an error of the broker's, UNKNOWN_TOPIC_ID, instead of somebody else's records.
+        """
         node = await self._cluster.node(node_id)
         plan = self._sessions.setdefault(node_id, FetchSession()).plan(positions)
         ids = {tp.topic: position.topic_id for tp, position in positions.items()}
@@ -245,6 +261,7 @@ class Fetcher:
         return positions, response
 
     def _forgotten(self, forget: dict[TopicPartition, bytes]) -> list[FetchRequest.ForgottenTopic]:
+        """What the session no longer wants, by topic: the broker would go on to answer for it."""
         by_topic: dict[tuple[str, bytes], list[int]] = {}
         for tp, topic_id in forget.items():
             by_topic.setdefault((tp.topic, topic_id), []).append(tp.partition)
@@ -256,6 +273,11 @@ class Fetcher:
     # --- taking answers -----------------------------------------------------------------------------------------------
 
     def _take(self, node_id: int, task: asyncio.Task[Any]) -> list[Fetched]:
+        """An answer: where each partition goes on, and the pieces that are to be handed out.
+
+        A failed exchange costs the session (who knows what the broker has seen), and makes all partitions of that
+        broker wait. An answer for a position that was left meanwhile, by `seek`, is dropped without a word.
+        """
         session = self._sessions[node_id]
         try:
             asked, response = task.result()
@@ -299,6 +321,9 @@ class Fetcher:
             part.position = part.end
 
     def _take_partition(self, tp: TopicPartition, part: FetchRange, data: Any) -> list[Fetched]:
+        """One partition's part of an answer. Only OFFSET_OUT_OF_RANGE is the caller's business; other errors make it
+        wait.
+        """
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             raise OffsetOutOfRangeError(tp, part.position, data.log_start_offset)
         if data.error_code:
@@ -332,6 +357,7 @@ class Fetcher:
         return True
 
     def _leads(self, node_id: int, tp: TopicPartition) -> bool:
+        """Whether metadata has the broker as that partition's leader: then it is concerned by what happened to it."""
         topic = self._cluster.metadata.topics.get(tp.topic)
         info = topic.partitions.get(tp.partition) if topic else None
         return info is not None and info.leader == node_id
@@ -352,6 +378,7 @@ class Fetcher:
             part.failures += 1
 
     def _blocked_for(self) -> float:
+        """Until the first partition may be asked for again."""
         now = self._cluster.clock.monotonic()
         waits = [part.blocked_until - now for part in self.ranges.values() if not part.done]
         return max(min(waits, default=0.0), 0.001)

@@ -96,9 +96,15 @@ class ArrowProducer:
         )
 
     def begin(self) -> None:
+        """Begin a transaction. No broker hears of it: the coordinator does with the first partition that is
+        written to.
+        """
         self.transactions.begin()
 
     async def commit(self) -> None:
+        """Flush, then let the coordinator commit. When it has answered, the decision is durable; the markers, which
+        show the records to readers, follow within moments.
+        """
         await self.flush()
         await self._end(committed=True)
 
@@ -127,6 +133,7 @@ class ArrowProducer:
             await queue.cancel()
 
     async def _end(self, *, committed: bool) -> None:
+        """Ask the coordinator to end the transaction. One that wrote nothing was never told to it, and ends here."""
         if self.transactions.partitions:
             await end_transaction(self._cluster, self.transactions.transaction, committed=committed)
         self.transactions.ended(committed=committed)
@@ -195,6 +202,9 @@ class ArrowProducer:
     # --- within -------------------------------------------------------------------------------------------------------
 
     def _partitions_of(self, topic: str, rows: int, key: pa.Array | None, partition: pa.Array | None) -> pa.Array:
+        """The partition of every row: as the caller says, else by the key's hash, else the sticky one, which changes
+        with every call (KIP-480: rows without a key fill one batch instead of a little of each).
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -218,6 +228,9 @@ class ArrowProducer:
         return placed if partition is None else pc.coalesce(partition, placed)
 
     async def _add_to_transaction(self, partitions: list[TopicPartition]) -> None:
+        """Tell the coordinator of partitions that are new to the transaction, before a record goes there: only
+        partitions that it knows of get a marker, and a transaction open without one would hold back their readers.
+        """
         mine = self.transactions
         new = [tp for tp in partitions if tp not in mine.partitions]
         if mine.transactional_id is None or not new:

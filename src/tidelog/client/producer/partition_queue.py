@@ -7,6 +7,14 @@ Up to `window` batches are under way together. When one fails in a way that a re
 waited for (an idempotent broker has refused them, for their sequence numbers do not follow), and all that failed go out
 again in their order, one at a time until one succeeds. The broker remembers the last five batches of a producer, so a
 retry of a batch that was written after all is answered as if it were new.
+
+An example, with a window of three and batches 1 to 5. 1, 2 and 3 are under way; the leader moves. 1 fails with
+NOT_LEADER_OR_FOLLOWER, and 2 and 3 with it or, if they had reached the new leader first, with
+OUT_OF_ORDER_SEQUENCE_NUMBER. When all three are back, the queue is 1, 2, 3, 4, 5 again, and after a wait 1 goes out
+alone; once it is written, three at a time.
+
+Without idempotence the sequence numbers are missing: a batch behind a failed one may have been
+written, so the order is not kept, as in Kafka.
 """
 
 from __future__ import annotations
@@ -61,6 +69,7 @@ class PartitionQueue:
         self._failures = 0
 
     def add(self, batch: ProducerBatch) -> None:
+        """Put a batch behind the others; begins to send if nothing is under way."""
         self._queue.append(batch)
         self.queued_bytes += len(batch.data)
         if self._runner is None or self._runner.done():
@@ -79,11 +88,15 @@ class PartitionQueue:
         return dropped
 
     async def cancel(self) -> None:
+        """Stop sending. Batches that are on their way may or may not be written."""
         if self._runner is not None:
             self._runner.cancel()
             await asyncio.gather(self._runner, return_exceptions=True)
 
     async def _run(self) -> None:
+        """Send until nothing is left. Only the head is waited for: batches behind it are looked at when it is done, as
+        they count only in their order.
+        """
         under_way: deque[tuple[ProducerBatch, asyncio.Future[int]]] = deque()
         try:
             while self._queue or under_way:
@@ -118,6 +131,7 @@ class PartitionQueue:
         return None
 
     def _written(self, batch: ProducerBatch, offset: int) -> None:
+        """The batch is acknowledged. A duplicate's offset is not known: then -1 stands for it."""
         if self.first_offset == NO_OFFSET:
             self.first_offset = offset
         self.records_written += batch.records
@@ -125,6 +139,9 @@ class PartitionQueue:
         self._failures = 0
 
     async def _recover(self, under_way: deque[tuple[ProducerBatch, asyncio.Future[int]]], error: KafkaError) -> None:
+        """Prepare to send what failed again, or raise: when the error will not go away, or the head's
+        `delivery.timeout.ms` would be over before the retry.
+        """
         head = under_way[0][0]
         wait = self._wait_before_retry(self._failures)
         if not error.retriable or self._clock.monotonic() + wait > head.deadline:

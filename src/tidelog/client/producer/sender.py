@@ -6,6 +6,10 @@ itself). A request costs some hundred microseconds of Python on the way out and 
 
 Invariants: the batches of one partition leave in the order in which they were queued; every future is resolved once,
 with the offset (-1 if the broker does not say) or with what went wrong.
+
+Kafka's Sender is a thread that drains the accumulator; here it is what happens in one turn of the event loop.
+Everything that was queued in a turn leaves together, so that a producer with a hundred partitions and one leader sends
+one request, not a hundred, without waiting for `linger.ms`.
 """
 
 from __future__ import annotations
@@ -88,6 +92,9 @@ class Sender:
                 self._start(departures, self._send_to(leader, departures))
 
     def _by_leader(self, departures: Iterable[Departure]) -> dict[int, list[Departure]]:
+        """Who leads each batch's partition; a batch whose partition has no leader fails at once, and is tried again by
+        its queue.
+        """
         found: dict[int, list[Departure]] = {}
         for departure in departures:
             try:
@@ -99,6 +106,9 @@ class Sender:
         return found
 
     async def _send_to(self, leader: int, departures: list[Departure]) -> None:
+        """Send one leader's share, request by request. The lock is held while it is being connected to: a later share
+        must not overtake an earlier one just because the connection is there by then.
+        """
         async with self._turns.setdefault(leader, asyncio.Lock()):  # in order, even while it is being connected to
             node = await self._cluster.node(leader)
             wanted = [departure for departure in departures if not departure.written.done()]
@@ -116,6 +126,7 @@ class Sender:
             self._settle(departures, response)
 
     def _request(self, departures: list[Departure]) -> ProduceRequest:
+        """The request. Large batches are not copied into it (`Apart`): they are written from where they were built."""
         topics: dict[str, list[ProduceRequest.PartitionProduceData]] = {}
         for departure in departures:
             tp = departure.topic_partition
@@ -131,6 +142,7 @@ class Sender:
         )
 
     def _settle(self, departures: list[Departure], response: Any) -> None:
+        """Tell each batch what the answer says of its partition; an answer that leaves one out is an error for it."""
         entries = {
             TopicPartition(topic.name, entry.index): entry
             for topic in response.responses
@@ -149,6 +161,7 @@ class Sender:
                 departure.succeed(int(entry.base_offset))
 
     def _fail(self, departures: Iterable[Departure], error: Exception) -> None:
+        """Tell all of them. Errors that blame the metadata make it stale, so that the retry asks who leads now."""
         for departure in departures:
             if isinstance(error, KafkaError) and error.code.refresh_metadata:
                 self._cluster.metadata.mark_stale([departure.topic_partition.topic])
