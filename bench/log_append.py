@@ -29,7 +29,9 @@ from support.logs import batch
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.rng import seeded_rng
+from tidelog.common.scheduler import TimerQueue
 from tidelog.log.config import LogConfig
+from tidelog.log.partition.opening import Checkpointed, LogSettings
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.segment._index import OffsetIndex
 from tidelog.log.segment.file_budget import FileBudget
@@ -49,11 +51,14 @@ def open_log(directory: Path, files: FileBudget | None = None, **options: object
     return PartitionLog.open(
         directory,
         LogConfig.from_topic(),
-        fs=LOCAL_FS,
-        clock=SYSTEM_CLOCK,
-        rng=seeded_rng(1),
-        files=FileBudget(512) if files is None else files,
-        **options,  # type: ignore[arg-type] # the caller's own
+        LogSettings(
+            LOCAL_FS,
+            SYSTEM_CLOCK,
+            seeded_rng(1),
+            FileBudget(512) if files is None else files,
+            TimerQueue(SYSTEM_CLOCK),
+        ),
+        Checkpointed(**options),  # type: ignore[arg-type] # the caller's own
     )
 
 

@@ -22,11 +22,13 @@ from support.kafka_cleaner import run_kafka_cleaner_on
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.fs import LOCAL_FS
 from tidelog.common.rng import seeded_rng
+from tidelog.common.scheduler import TimerQueue
 from tidelog.common.types import TopicPartition
 from tidelog.log.cleaner.job import CleanJob
 from tidelog.log.cleaner.plan import measure
 from tidelog.log.config import LogConfig
 from tidelog.log.manager.manager import LogManager
+from tidelog.log.partition.opening import Checkpointed, LogSettings
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.segment.file_budget import FileBudget
 from tidelog.records.format.attributes import Codec
@@ -77,10 +79,8 @@ def copies(root: Path, source: Path, count: int) -> list[Path]:
 
 
 def open_log(path: Path, *, clean: bool) -> PartitionLog:
-    return PartitionLog.open(
-        path, LogConfig.from_topic(SETTINGS), fs=LOCAL_FS, clock=SYSTEM_CLOCK, rng=seeded_rng(1), files=FileBudget(512),
-        clean=clean,
-    )  # fmt: skip
+    settings = LogSettings(LOCAL_FS, SYSTEM_CLOCK, seeded_rng(1), FileBudget(512), TimerQueue(SYSTEM_CLOCK))
+    return PartitionLog.open(path, LogConfig.from_topic(SETTINGS), settings, Checkpointed(clean=clean))
 
 
 def recover_ours(path: Path) -> float:

@@ -37,8 +37,8 @@ DURABILITY = [
     ),
     Mutant(
         "retry-acknowledged-before-the-sync",
-        "log/partition/partition_log.py",
-        "flush_required=last >= self.recovery_point and self._flush_required",
+        "log/partition/writing.py",
+        "flush_required=last_offset >= marks.recovery_point and marks.unflushed >= self.files.config.flush_messages",
         "flush_required=False",
         "unit/broker/replication/test_flusher.py",
     ),
@@ -121,8 +121,8 @@ DURABILITY = [
     ),
     Mutant(
         "old-segments-go-before-the-new-has-a-name",
-        "log/partition/partition_log.py",
-        "            self._keep_names()\n",
+        "log/partition/retention.py",
+        "        _keep_names(log)\n",
         "",
         CRASH,
     ),
@@ -143,8 +143,8 @@ DURABILITY = [
     Mutant(
         "failed-removal-goes-unheard",
         "log/manager/manager.py",
-        "scheduler=self.scheduler_in(path.parent)",
-        "scheduler=self.scheduler",
+        "self._schedulers[path]",
+        "self.scheduler",
         "unit/log/manager/test_manager.py",
     ),
     Mutant(

@@ -22,8 +22,8 @@ REQUESTS = [
     Mutant(
         "aborted-list-without-end",
         "log/partition/partition_log.py",
-        "return self.aborted_transactions(start, end)",
-        "return self.aborted_transactions(start, self.last_stable_offset)",
+        "else self.aborted_transactions(start, end)",
+        "else self.aborted_transactions(start, self.last_stable_offset)",
         "unit/broker/handlers/records/test_fetch_growth.py",
     ),
     Mutant(

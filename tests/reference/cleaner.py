@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidelog.log.cleaner.transactions import CleanedTransactions
+from tidelog.log.cleaner.cleaned_transactions import CleanedTransactions
 from tidelog.records.format.attributes import TimestampType
 from tidelog.records.format.batch import Record, RecordBatch, iter_batches
 from tidelog.records.format.builder import BatchBuilder

@@ -53,7 +53,7 @@ class State:
         return cls(
             tuple(log.aborted_transactions(log.log_start_offset, log.log_end_offset)),
             log.last_stable_offset,
-            {entry.producer_id: entry.last_sequence for entry in log.active_producers()},
+            {entry.producer_id: entry.last_sequence for entry in log.producers.entries.values()},
             tuple(log.leader_epochs.entries),
         )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import seeded_rng
 from tidelog.common.scheduler import TimerQueue
 from tidelog.log.config import LogConfig
+from tidelog.log.partition.opening import Checkpointed, LogSettings
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.segment.file_budget import FileBudget
 from tidelog.records.format.attributes import Codec
@@ -94,17 +96,13 @@ class LogBench:
         self.files = FileBudget(64)
         self.config = config or small_config()
 
-    def open(self, **options: object) -> PartitionLog:
-        return PartitionLog.open(
-            self.dir,
-            self.config,
-            fs=self.fs,
-            clock=self.clock,
-            rng=seeded_rng(1),
-            files=self.files,
-            scheduler=self.scheduler,
-            **options,  # type: ignore[arg-type] # the caller's own
+    def open(
+        self, *, topic_id: bytes | None = None, verify_transactions: bool = False, **checkpointed: Any
+    ) -> PartitionLog:
+        settings = LogSettings(
+            self.fs, self.clock, seeded_rng(1), self.files, self.scheduler, verify_transactions=verify_transactions
         )
+        return PartitionLog.open(self.dir, self.config, settings, Checkpointed(**checkpointed), topic_id=topic_id)
 
     def names(self) -> list[str]:
         return self.fs.listdir(self.dir)

@@ -158,7 +158,7 @@ class Background:
     async def _expire_producers(self) -> None:
         now = self._clock.time_ms()
         for count, partition in enumerate(list(self._replicas.partitions())):
-            partition.log.expire_producers(now)
+            partition.log.producers.expire(now)
             if count % CHUNK == CHUNK - 1:
                 await asyncio.sleep(0)
 

@@ -10,6 +10,7 @@ recovery point moves: until then the epochs can be read off the batches behind t
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, NO_OFFSET
@@ -26,12 +27,15 @@ class EpochStart(NamedTuple):
 class LeaderEpochs:
     """The epochs of one partition, oldest first."""
 
-    __slots__ = ("_entries", "_home")
+    __slots__ = ("_home", "entries", "latest_epoch")
 
-    def __init__(self, home: Home, entries: list[EpochStart] | None = None) -> None:
+    def __init__(self, home: Home, entries: Iterable[EpochStart] = ()) -> None:
         self._home = home
-        self._entries: list[EpochStart] = []
-        for entry in entries or []:
+        #: Replaced as a whole, so that thousands of partitions without any share one.
+        self.entries: tuple[EpochStart, ...] = ()
+        #: That of the last entry, -1 without one: every append of a leader asks for it.
+        self.latest_epoch = NO_EPOCH
+        for entry in entries:
             self._place(entry)
 
     @classmethod
@@ -43,26 +47,22 @@ class LeaderEpochs:
             entries.append(EpochStart(checkpoint.parse_int(epoch, str(path)), checkpoint.parse_int(start, str(path))))
         return cls(home, entries)
 
+    def _set(self, entries: tuple[EpochStart, ...]) -> None:
+        self.entries = entries
+        self.latest_epoch = entries[-1].epoch if entries else NO_EPOCH
+
     @property
     def dirty(self) -> bool:
         """Whether the file is behind."""
         return self._home.unsynced.epochs
 
     @property
-    def entries(self) -> tuple[EpochStart, ...]:
-        return tuple(self._entries)
-
-    @property
     def latest(self) -> EpochStart | None:
-        return self._entries[-1] if self._entries else None
-
-    @property
-    def latest_epoch(self) -> int:
-        return self._entries[-1].epoch if self._entries else NO_EPOCH
+        return self.entries[-1] if self.entries else None
 
     @property
     def earliest(self) -> EpochStart | None:
-        return self._entries[0] if self._entries else None
+        return self.entries[0] if self.entries else None
 
     def assign(self, epoch: int, start_offset: int) -> bool:
         """Note that `epoch` begins at `start_offset`; entries that contradict it go. False when it is known."""
@@ -76,50 +76,58 @@ class LeaderEpochs:
         return True
 
     def _place(self, entry: EpochStart) -> None:
-        entries = self._entries
-        while entries and (entries[-1].epoch >= entry.epoch or entries[-1].start_offset >= entry.start_offset):
-            entries.pop()
-        entries.append(entry)
+        """Put an entry last. Those that are not below it in both are a former leader's that was never replicated."""
+        kept = len(self.entries)
+        while kept:
+            before = self.entries[kept - 1]
+            if before.epoch < entry.epoch and before.start_offset < entry.start_offset:
+                break
+            kept -= 1
+        self._set((*self.entries[:kept], entry))
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The largest known epoch that is not above `epoch`, and where it ends; (-1, -1) when that cannot be told."""
-        if epoch == NO_EPOCH or not self._entries:
+        if epoch == NO_EPOCH or not self.entries:
             return NO_EPOCH, NO_OFFSET
         if epoch == self.latest_epoch:
             return epoch, log_end_offset
-        after = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
-        if after == len(self._entries):
+        after = bisect_right(self.entries, epoch, key=lambda entry: entry.epoch)
+        if after == len(self.entries):
             return NO_EPOCH, NO_OFFSET
         if after == 0:
-            return epoch, self._entries[0].start_offset
-        return self._entries[after - 1].epoch, self._entries[after].start_offset
+            return epoch, self.entries[0].start_offset
+        return self.entries[after - 1].epoch, self.entries[after].start_offset
 
     def epoch_for(self, offset: int) -> int:
         """The epoch of the record at `offset`, or -1."""
-        after = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
-        return self._entries[after - 1].epoch if after else NO_EPOCH
+        after = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset)
+        return self.entries[after - 1].epoch if after else NO_EPOCH
 
     def truncate_from_end(self, end_offset: int) -> None:
         """Forget the epochs that begin at `end_offset` or later."""
-        while self._entries and self._entries[-1].start_offset >= end_offset:
-            self._entries.pop()
+        kept = len(self.entries)
+        while kept and self.entries[kept - 1].start_offset >= end_offset:
+            kept -= 1
+        if kept < len(self.entries):
+            self._set(self.entries[:kept])
             self._home.unsynced.add_epochs()
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget the epochs that ended before `start_offset`; the one that spans it now begins there."""
-        after = bisect_right(self._entries, start_offset, key=lambda entry: entry.start_offset)
+        after = bisect_right(self.entries, start_offset, key=lambda entry: entry.start_offset)
         if after == 0:
             return
-        spanning = EpochStart(self._entries[after - 1].epoch, start_offset)
-        if after > 1 or self._entries[0] != spanning:
-            self._entries[:after] = [spanning]
+        spanning = EpochStart(self.entries[after - 1].epoch, start_offset)
+        if after > 1 or self.entries[0] != spanning:
+            self._set((spanning, *self.entries[after:]))
             self._home.unsynced.add_epochs()
 
     def clear(self) -> None:
-        if self._entries:
+        """Forget all: what is stored from now on has no epochs, or the log is empty."""
+        if self.entries:
+            self._set(())
             self._home.unsynced.add_epochs()
-        self._entries.clear()
 
     def encoded(self) -> bytes:
         """The file's bytes."""
-        return checkpoint.encode_rows([f"{entry.epoch} {entry.start_offset}" for entry in self._entries])
+        return checkpoint.encode_rows([f"{entry.epoch} {entry.start_offset}" for entry in self.entries])

@@ -284,6 +284,16 @@ class HookedFileSystem:
         self.before(Operation("read", path))
         return self.inner.listdir(path)
 
+    def subdirectories(self, path: Path) -> list[str]:
+        """Counts as one read: a directory that cannot be listed fails as a whole."""
+        self.before(Operation("read", path))
+        return self.inner.subdirectories(path)
+
+    def sizes(self, path: Path) -> dict[str, int]:
+        """Counts as one read, of the directory. A map's file has its size already; only its bytes may lag behind."""
+        self.before(Operation("read", path))
+        return self.inner.sizes(path)
+
     def exists(self, path: Path) -> bool:
         return self.inner.exists(path)
 

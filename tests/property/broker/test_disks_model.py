@@ -289,7 +289,7 @@ class DisksMachine(RuleBasedStateMachine):
         for tp, partition in self.partitions.items():
             assert self.values(tp) == partition.values, tp
             assert log_of(self.broker, tp).high_watermark == len(partition.values)
-            assert log_of(self.broker, tp).verify_transactions
+            assert log_of(self.broker, tp).verifications.required
         for name, configs in self.configs.items():
             assert self.broker.configs.overrides(name) == configs
             size = int(configs.get("max.message.bytes", 1_048_588))

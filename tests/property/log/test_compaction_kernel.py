@@ -12,7 +12,7 @@ from reference.cleaner import filter_batches, latest_offsets
 from tidelog.common.errors import CorruptRecordError
 from tidelog.log.cleaner._cleaner import FULL, LEGACY, MORE, CleanerKernel
 from tidelog.log.cleaner._offset_map import BYTES_PER_ENTRY, OffsetMap
-from tidelog.log.cleaner.transactions import CleanedTransactions
+from tidelog.log.cleaner.cleaned_transactions import CleanedTransactions
 from tidelog.log.segment.txn_index import AbortedTxn
 from tidelog.records.format.attributes import Codec, TimestampType
 from tidelog.records.format.batch import iter_batches

@@ -63,7 +63,7 @@ PROBES: dict[str, tuple[str, Probe]] = {
         "900",
         lambda broker: broker.coordinators.group_config.assignment_interval_of("g"),
     ),
-    "transaction.partition.verification.enable": ("false", lambda b: b.log_manager.logs[TP].verify_transactions),
+    "transaction.partition.verification.enable": ("false", lambda b: b.log_manager.logs[TP].verifications.required),
     "cordoned.log.dirs": ("*", lambda broker: [broker.log_manager.is_cordoned(d) for d in broker.log_manager.dirs]),
 }
 #: Values that are neither the default nor what any value could be taken for.

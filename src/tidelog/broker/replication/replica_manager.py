@@ -207,7 +207,7 @@ class ReplicaManager:
         """Give a partition its log, and the log everything that is set from outside: it may just have been loaded, or
         copied from another directory while the settings changed."""
         if log is not partition.log:
-            log.verifications = partition.log.verifications
+            log.verifications.take_over(partition.log.verifications)
         partition.log = log
         self._set_verification(partition)
         config = self._topic_configs.log_config(partition.tp.topic)
@@ -217,7 +217,7 @@ class ReplicaManager:
     def _set_verification(self, partition: Partition) -> None:
         """Whether a client's transactional writes are verified; the coordinators verify those to their own topics."""
         wanted = self._config[keys.TRANSACTION_PARTITION_VERIFICATION_ENABLE]
-        partition.log.verify_transactions = wanted and partition.tp.topic not in INTERNAL_TOPICS
+        partition.log.verifications.required = wanted and partition.tp.topic not in INTERNAL_TOPICS
 
     def _on_config(self, names: frozenset[str]) -> None:
         if keys.TRANSACTION_PARTITION_VERIFICATION_ENABLE.name in names:

@@ -13,10 +13,10 @@ owner never waits for a cleaner. Only one group's output exists besides its sour
 
 from __future__ import annotations
 
+from tidelog.log.cleaner.cleaned_transactions import CleanedTransactions
 from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.cleaner.plan import LogToClean, SegmentSizes, group_segments, segments_between
 from tidelog.log.cleaner.rewriter import CleanerStats, FilterRules, Rewriter
-from tidelog.log.cleaner.transactions import CleanedTransactions
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.segment.segment import Segment
 from tidelog.log.segment.txn_index import AbortedTxn
@@ -112,6 +112,8 @@ class CleanJob:
         found: list[AbortedTxn] = []
         for segment in self._segments:
             if segment.base_offset < base_offset:
+                continue
+            if not segment.has_aborted:
                 continue
             entries, complete = segment.txn_index.collect(start, end)
             found += entries

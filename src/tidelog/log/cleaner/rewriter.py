@@ -15,9 +15,9 @@ from tidelog.common.types import MAX_INT32
 from tidelog.log.cleaner import legacy
 from tidelog.log.cleaner._cleaner import FULL, LEGACY, MORE, CleanerKernel
 from tidelog.log.cleaner._offset_map import OffsetMap
+from tidelog.log.cleaner.cleaned_transactions import CleanedTransactions
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.throttler import Throttler
-from tidelog.log.cleaner.transactions import CleanedTransactions
 from tidelog.log.names import CLEANED
 from tidelog.log.segment.segment import Segment
 from tidelog.log.segment.txn_index import AbortedTxn

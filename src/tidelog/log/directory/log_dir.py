@@ -115,15 +115,14 @@ class LogDir:
 
     def partitions(self) -> Iterator[tuple[Path, DirName]]:
         """The partitions' directories, in order; what is none is passed over with a warning."""
-        for name in self._fs.listdir(self.path):
-            path = self.path / name
-            if name == METADATA_LOG_DIR or not self._fs.stat(path).is_dir:
+        for name in self._fs.subdirectories(self.path):
+            if name == METADATA_LOG_DIR:
                 continue
             parsed = parse_dir(name)
             if parsed is None:
-                logger.warning("%s is not a partition's directory and is left alone", path)
+                logger.warning("%s is not a partition's directory and is left alone", self.path / name)
                 continue
-            yield path, parsed
+            yield self.path / name, parsed
 
     def recovery_points(self) -> Offsets:
         return self._read(RECOVERY_POINT_FILE, "every log is recovered from its start")

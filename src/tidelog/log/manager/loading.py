@@ -25,6 +25,7 @@ from tidelog.log.names import DirName
 if TYPE_CHECKING:
     from tidelog.log.manager.manager import LogManager
     from tidelog.log.partition.flush import FlushJob
+    from tidelog.log.partition.opening import LogSettings
     from tidelog.log.partition.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
@@ -95,11 +96,12 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
     started = manager.clock.monotonic()
 
     config = cache(config_for)
-    expiration_ms = manager.producer_expiration_ms
+    settings = manager.settings_in(directory.path) if wanted else None
 
     def load_one(item: tuple[Path, DirName]) -> PartitionLog:
         path, name = item
-        return _load_log(manager, path, name.topic_partition, config(name.topic_partition.topic), known, expiration_ms)
+        assert settings is not None
+        return _load_log(path, name.topic_partition, config(name.topic_partition.topic), settings, known)
 
     # After a clean stop a load is a few system calls: threads would only get into each other's way.
     for (_, name), log in zip(wanted, in_threads(load_one, wanted, 1 if known.clean else threads), strict=True):
@@ -111,26 +113,15 @@ def _load_dir(manager: LogManager, directory: LogDir, config_for: Callable[[str]
     return found
 
 
-def _load_log(
-    manager: LogManager, path: Path, tp: TopicPartition, config: LogConfig, known: _Known, expiration_ms: int
-) -> PartitionLog:
-    from tidelog.log.partition.partition_log import PartitionLog  # a broker without partitions starts without it
+def _load_log(path: Path, tp: TopicPartition, config: LogConfig, settings: LogSettings, known: _Known) -> PartitionLog:
+    from tidelog.log.partition.opening import Checkpointed  # a broker without partitions starts without them
+    from tidelog.log.partition.partition_log import PartitionLog
 
+    checkpointed = Checkpointed(
+        known.recovery_points.get(tp, 0), known.log_starts.get(tp, 0), known.high_watermarks.get(tp, 0), known.clean
+    )
     try:
-        return PartitionLog.open(
-            path,
-            config,
-            fs=manager.fs,
-            clock=manager.clock,
-            rng=manager.rng,
-            files=manager.files,
-            scheduler=manager.scheduler_in(path.parent),
-            recovery_point=known.recovery_points.get(tp, 0),
-            log_start_offset=known.log_starts.get(tp, 0),
-            clean=known.clean,
-            high_watermark=known.high_watermarks.get(tp, 0),
-            producer_expiration_ms=expiration_ms,
-        )
+        return PartitionLog.open(path, config, settings, checkpointed)
     except KafkaError as error:
         if disk_error(error) is not None:
             raise

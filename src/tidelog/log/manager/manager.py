@@ -50,6 +50,7 @@ from tidelog.log.names import (
 from tidelog.log.segment.file_budget import FileBudget
 
 if TYPE_CHECKING:
+    from tidelog.log.partition.opening import LogSettings
     from tidelog.log.partition.partition_log import PartitionLog
 
 logger = logging.getLogger(__name__)
@@ -228,10 +229,6 @@ class LogManager:
     def dir_of(self, log: PartitionLog) -> LogDir:
         return self._dir_at(log.dir.parent)
 
-    def scheduler_in(self, path: Path) -> Scheduler:
-        """What runs later for the logs of a directory: if it fails there, that goes offline; if that is, not at all."""
-        return self._schedulers[path]
-
     def _run_later(self, directory: LogDir, action: Action) -> None:
         if directory.online:
             self._guard(directory, action)
@@ -277,16 +274,14 @@ class LogManager:
         from tidelog.log.partition.partition_log import PartitionLog  # a broker without partitions starts without it
 
         # Not synced here: what makes a topic durable is the cluster's metadata. The first flush syncs the names.
-        return PartitionLog.open(
-            path,
-            config,
-            fs=self.fs,
-            clock=self.clock,
-            rng=self.rng,
-            topic_id=topic_id,
-            files=self.files,
-            scheduler=self.scheduler_in(path.parent),
-            producer_expiration_ms=self.producer_expiration_ms,
+        return PartitionLog.open(path, config, self.settings_in(path.parent), topic_id=topic_id)
+
+    def settings_in(self, path: Path) -> LogSettings:
+        """What the logs of a directory are opened with."""
+        from tidelog.log.partition.opening import LogSettings
+
+        return LogSettings(
+            self.fs, self.clock, self.rng, self.files, self._schedulers[path], self.producer_expiration_ms
         )
 
     def reconfigure(self, defaults: Mapping[str, object]) -> None:
@@ -300,7 +295,7 @@ class LogManager:
 
     @property
     def producer_expiration_ms(self) -> int:
-        from tidelog.log.producers.state import DEFAULT_EXPIRATION_MS
+        from tidelog.log.producers.state_manager import DEFAULT_EXPIRATION_MS
 
         return int(str(self.defaults.get("producer.id.expiration.ms", DEFAULT_EXPIRATION_MS)))
 

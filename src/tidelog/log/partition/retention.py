@@ -8,13 +8,48 @@ newest record is older than `retention.ms`. No rule reaches the high watermark: 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tidelog.log.config import LogConfig
 from tidelog.log.segment.segment import Segment
 from tidelog.log.segment.segments import Segments
 
+if TYPE_CHECKING:
+    from tidelog.log.partition.partition_log import PartitionLog
+
 #: (segment, the one after it) -> whether the rule lets the segment go
 Rule = Callable[[Segment, Segment | None], bool]
+
+
+def delete_old_segments(log: PartitionLog) -> int:
+    """Apply the rules; returns how many segments went."""
+    config, segments = log.config, log.files.segments
+    gone = _delete(log, before_log_start(log.log_start_offset))
+    if config.delete:
+        gone += _delete(log, beyond_size(segments, config))
+        gone += _delete(log, beyond_age(config, log.home.clock.time_ms()))
+    return gone
+
+
+def _delete(log: PartitionLog, rule: Rule | None) -> int:
+    if rule is None:
+        return 0
+    segments = log.files.segments
+    gone = deletable(segments, rule, log.high_watermark, log.log_end_offset)
+    if gone:
+        if len(gone) == len(segments):
+            log.writer.begin_segment(log.log_end_offset)  # there is always one segment
+        _keep_names(log)
+        log.writer.detach_snapshots(log.files.remove(gone))
+        log.advance_log_start(segments.first.base_offset)
+    return len(gone)
+
+
+def _keep_names(log: PartitionLog) -> None:
+    """Old segments are about to go. If a power loss kept that, and lost the name of a new one, nothing would tell
+    where the log was: it would give out its offsets again."""
+    if log.home.unsynced.names:
+        log.home.fs.sync_dir(log.home.path)
 
 
 def deletable(segments: Segments, rule: Rule, high_watermark: int, log_end_offset: int) -> list[Segment]:

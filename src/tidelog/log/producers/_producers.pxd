@@ -12,7 +12,7 @@ cdef struct Appended:
     int64_t timestamp
 
 
-cdef class ProducerEntry:
+cdef class ProducerStateEntry:
     cdef readonly int64_t producer_id
     cdef readonly int16_t epoch
     cdef readonly int32_t coordinator_epoch
@@ -22,7 +22,7 @@ cdef class ProducerEntry:
     cdef int count
     cdef bint fresh
 
-    cdef ProducerEntry copy(self)
+    cdef ProducerStateEntry copy(self)
     cdef bint set_epoch(self, int16_t epoch) noexcept
     cdef void add(self, int16_t epoch, int32_t last_sequence, int64_t last_offset, int32_t offset_delta,
                   int64_t timestamp) noexcept

@@ -8,7 +8,7 @@ class CompletedTxn(NamedTuple):
     last_offset: int
     aborted: bool
 
-class ProducerEntry:
+class ProducerStateEntry:
     producer_id: int
     epoch: int
     coordinator_epoch: int
@@ -22,7 +22,9 @@ class ProducerEntry:
         last_timestamp: int = -1,
         txn_first_offset: int = -1,
     ) -> None: ...
-    def with_batch(self, last_sequence: int, last_offset: int, offset_delta: int, timestamp: int) -> ProducerEntry: ...
+    def with_batch(
+        self, last_sequence: int, last_offset: int, offset_delta: int, timestamp: int
+    ) -> ProducerStateEntry: ...
     @property
     def batches(self) -> list[tuple[int, int, int, int]]: ...
     @property
@@ -33,14 +35,14 @@ class ProducerEntry:
     def last_offset_delta(self) -> int: ...
 
 class Pending:
-    entries: dict[int, ProducerEntry]
+    entries: dict[int, ProducerStateEntry]
     started: list[tuple[int, int]]
     completed: list[CompletedTxn]
     duplicate: tuple[int, int, int] | None
 
 def has_producers(run: BatchRun) -> bool: ...
 def prepare(
-    producers: dict[int, ProducerEntry],
+    producers: dict[int, ProducerStateEntry],
     run: BatchRun,
     first: int,
     stop: int,

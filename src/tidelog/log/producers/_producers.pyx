@@ -55,7 +55,7 @@ cdef inline int32_t last_sequence_of(Batch* batch) noexcept nogil:
     return -1 if batch.base_sequence == -1 else advance(batch.base_sequence, batch.last_offset_delta)
 
 
-cdef class ProducerEntry:
+cdef class ProducerStateEntry:
     """One producer's state. `window` holds its last batches, oldest first."""
 
     def __cinit__(self, int64_t producer_id, int16_t epoch=-1, int32_t coordinator_epoch=-1,
@@ -71,9 +71,9 @@ cdef class ProducerEntry:
         self.add(self.epoch, last_sequence, last_offset, offset_delta, timestamp)
         return self
 
-    cdef ProducerEntry copy(self):
-        cdef ProducerEntry other = ProducerEntry.__new__(
-            ProducerEntry, self.producer_id, self.epoch, self.coordinator_epoch, self.last_timestamp,
+    cdef ProducerStateEntry copy(self):
+        cdef ProducerStateEntry other = ProducerStateEntry.__new__(
+            ProducerStateEntry, self.producer_id, self.epoch, self.coordinator_epoch, self.last_timestamp,
             self.txn_first_offset
         )
         memcpy(other.window, self.window, sizeof(self.window))
@@ -138,7 +138,7 @@ cdef class ProducerEntry:
         return self.window[self.count - 1].offset_delta if self.count else 0
 
     def __repr__(self):
-        return (f"ProducerEntry({self.producer_id}, epoch={self.epoch}, last_sequence={self.last_sequence}, "
+        return (f"ProducerStateEntry({self.producer_id}, epoch={self.epoch}, last_sequence={self.last_sequence}, "
                 f"last_offset={self.last_offset}, txn_first_offset={self.txn_first_offset})")
 
 
@@ -158,16 +158,16 @@ cdef class Pending:
         self.started = []
         self.completed = []
 
-    cdef ProducerEntry entry(self, dict producers, int64_t producer_id):
-        cdef ProducerEntry entry
+    cdef ProducerStateEntry entry(self, dict producers, int64_t producer_id):
+        cdef ProducerStateEntry entry
         found = self.entries.get(producer_id)
         if found is not None:
-            return <ProducerEntry>found
+            return <ProducerStateEntry>found
         found = producers.get(producer_id)
         if found is not None:
-            entry = (<ProducerEntry>found).copy()
+            entry = (<ProducerStateEntry>found).copy()
         else:
-            entry = ProducerEntry.__new__(ProducerEntry, producer_id)
+            entry = ProducerStateEntry.__new__(ProducerStateEntry, producer_id)
             entry.fresh = True
         self.entries[producer_id] = entry
         return entry
@@ -189,7 +189,7 @@ def prepare(dict producers, BatchRun run, Py_ssize_t first, Py_ssize_t stop, int
     coordinator which wrote a marker; from 2 on it raises the producer's epoch with each. Raises KafkaError.
     """
     cdef Pending pending = Pending.__new__(Pending)
-    cdef ProducerEntry entry
+    cdef ProducerStateEntry entry
     cdef Batch* batch
     cdef Py_ssize_t i
     cdef int known
@@ -200,7 +200,7 @@ def prepare(dict producers, BatchRun run, Py_ssize_t first, Py_ssize_t stop, int
         if origin == CLIENT:
             found = producers.get(batch.producer_id)
             if found is not None:
-                entry = <ProducerEntry>found
+                entry = <ProducerStateEntry>found
                 if entry.epoch == batch.producer_epoch:
                     known = entry.find(batch.base_sequence, last_sequence_of(batch))
                     if known >= 0:
@@ -218,7 +218,7 @@ def prepare(dict producers, BatchRun run, Py_ssize_t first, Py_ssize_t stop, int
     return pending
 
 
-cdef int check_epoch(ProducerEntry entry, Batch* batch, int origin) except -1:
+cdef int check_epoch(ProducerStateEntry entry, Batch* batch, int origin) except -1:
     if batch.producer_epoch < entry.epoch and origin != REPLICATION:
         raise KafkaError(
             ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -228,7 +228,7 @@ cdef int check_epoch(ProducerEntry entry, Batch* batch, int origin) except -1:
     return 0
 
 
-cdef int check_sequence(ProducerEntry entry, Batch* batch) except -1:
+cdef int check_sequence(ProducerStateEntry entry, Batch* batch) except -1:
     cdef int32_t first = batch.base_sequence
     cdef int32_t last = entry.newest_sequence()
     if entry.fresh:
@@ -250,7 +250,7 @@ cdef int check_sequence(ProducerEntry entry, Batch* batch) except -1:
     return 0
 
 
-cdef int append_data(Pending pending, ProducerEntry entry, Batch* batch, int origin) except -1:
+cdef int append_data(Pending pending, ProducerStateEntry entry, Batch* batch, int origin) except -1:
     check_epoch(entry, batch, origin)
     if origin == CLIENT:
         check_sequence(entry, batch)
@@ -268,7 +268,7 @@ cdef int append_data(Pending pending, ProducerEntry entry, Batch* batch, int ori
     return 0
 
 
-cdef int check_marker_epoch(ProducerEntry entry, Batch* batch) except -1:
+cdef int check_marker_epoch(ProducerStateEntry entry, Batch* batch) except -1:
     """A coordinator of version 2 raises the epoch with every marker: one with the same epoch is late, unless it only
     repeats a marker that ended the transaction before (or the epoch cannot rise any further)."""
     if batch.producer_epoch == entry.epoch and entry.txn_first_offset >= 0 and batch.producer_epoch != INT16_MAX:
@@ -280,7 +280,7 @@ cdef int check_marker_epoch(ProducerEntry entry, Batch* batch) except -1:
     return 0
 
 
-cdef int append_marker(Pending pending, ProducerEntry entry, BatchRun run, Batch* batch, int origin,
+cdef int append_marker(Pending pending, ProducerStateEntry entry, BatchRun run, Batch* batch, int origin,
                        int transaction_version) except -1:
     cdef int marker, coordinator_epoch = -1
     cdef int64_t timestamp = batch.max_timestamp

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable
 
 from tidelog.common.errors import StorageError
-from tidelog.log.producers._producers import ProducerEntry
+from tidelog.log.producers._producers import ProducerStateEntry
 from tidelog.records.kernel.crc32c import crc32c
 
 _HEADER = struct.Struct(">hIi")
@@ -27,7 +27,7 @@ class CorruptSnapshotError(StorageError):
     """A snapshot file that is not one."""
 
 
-def encode(entries: Iterable[ProducerEntry]) -> bytes:
+def encode(entries: Iterable[ProducerStateEntry]) -> bytes:
     rows = [
         _ENTRY.pack(
             entry.producer_id,
@@ -45,7 +45,7 @@ def encode(entries: Iterable[ProducerEntry]) -> bytes:
     return struct.pack(">hI", _VERSION, crc32c(body)) + body
 
 
-def decode(data: bytes, origin: str) -> list[ProducerEntry]:
+def decode(data: bytes, origin: str) -> list[ProducerStateEntry]:
     """The entries of a snapshot's bytes; raises CorruptSnapshotError."""
     if len(data) < _HEADER.size:
         raise CorruptSnapshotError(f"{origin}: {len(data)} bytes, expected at least {_HEADER.size}")
@@ -60,6 +60,6 @@ def decode(data: bytes, origin: str) -> list[ProducerEntry]:
     for pid, epoch, sequence, offset, delta, timestamp, coordinator, txn_first in _ENTRY.iter_unpack(
         memoryview(data)[_HEADER.size :]
     ):
-        entry = ProducerEntry(pid, epoch, coordinator, timestamp, txn_first)
+        entry = ProducerStateEntry(pid, epoch, coordinator, timestamp, txn_first)
         entries.append(entry.with_batch(sequence, offset, delta, timestamp) if offset >= 0 else entry)
     return entries

@@ -7,6 +7,8 @@ meanwhile (its marker clears the guard), the late write is refused, and no hangi
 
 from __future__ import annotations
 
+from tidelog.common.errors import ErrorCode, KafkaError
+
 
 class VerificationGuard:
     """Equal only to itself."""
@@ -24,31 +26,52 @@ class _Entry:
 
 
 class Verifications:
-    """The guards of one partition, by producer id."""
+    """The guards of one partition, by producer id. Most partitions never give one out."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "required")
 
-    def __init__(self) -> None:
-        self._entries: dict[int, _Entry] = {}
+    def __init__(self, *, required: bool = False) -> None:
+        self._entries: dict[int, _Entry] | None = None
+        #: Whether a transaction's first write is refused without a guard
+        #: (`transaction.partition.verification.enable`).
+        self.required = required
+
+    def take_over(self, other: Verifications) -> None:
+        """The log takes the place of another (a move between directories): what was verified there counts here."""
+        self._entries = other._entries
 
     def start(self, producer_id: int, sequence: int, epoch: int) -> VerificationGuard:
         """The guard for a write that is about to be verified: the same one until it is used or cleared."""
-        entry = self._entries.get(producer_id)
+        entries = self._entries = self._entries or {}
+        entry = entries.get(producer_id)
         if entry is None or epoch > entry.epoch:
-            entry = self._entries[producer_id] = _Entry(VerificationGuard(), epoch, sequence)
+            entry = entries[producer_id] = _Entry(VerificationGuard(), epoch, sequence)
         elif epoch == entry.epoch:
             entry.lowest_sequence = min(entry.lowest_sequence, sequence)
         return entry.guard
 
     def accepts(self, producer_id: int, guard: VerificationGuard | None) -> bool:
-        entry = self._entries.get(producer_id)
+        """Whether this is the guard that was given out, and not used or cleared since."""
+        entry = self._entries.get(producer_id) if self._entries else None
         return entry is not None and entry.guard is guard
 
-    def lowest_sequence(self, producer_id: int) -> int | None:
-        """The smallest sequence that was to be verified: a higher one may not be the transaction's first."""
-        entry = self._entries.get(producer_id)
-        return entry.lowest_sequence if entry is not None else None
+    def check(self, producer_id: int, sequence: int, guard: VerificationGuard | None) -> None:
+        """Refuse a transaction's first write that was not verified, or that is not the first after all.
+
+        Of several writes that wait for their verification at the same time, only the one with the smallest sequence may
+        go first: a producer that the log does not know yet may begin with any.
+        """
+        entry = self._entries.get(producer_id) if self._entries else None
+        if entry is None or entry.guard is not guard:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+        if sequence > entry.lowest_sequence:
+            raise KafkaError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Out of order sequence number for producer {producer_id}: {sequence} (incoming "
+                f"seq. number), {entry.lowest_sequence} (earliest seen sequence)",
+            )
 
     def clear(self, producer_id: int) -> None:
         """The transaction began or ended: the guard has done its work."""
-        self._entries.pop(producer_id, None)
+        if self._entries:
+            self._entries.pop(producer_id, None)

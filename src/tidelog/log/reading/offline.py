@@ -27,6 +27,7 @@ from tidelog.log.config import LogConfig
 from tidelog.log.directory import shutdown_marker
 from tidelog.log.directory.log_dir import LogDir
 from tidelog.log.names import INDEX_KINDS, split_name
+from tidelog.log.partition.opening import Checkpointed, LogSettings
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.reading.reader import PartitionReader
 from tidelog.log.reading.verify import ERROR, PartitionVerifier
@@ -57,19 +58,11 @@ class OfflineDirectory:
     @contextmanager
     def _open(self, tp: TopicPartition, config: LogConfig) -> Iterator[PartitionLog]:
         scheduler = TimerQueue(self._clock)
-        log = PartitionLog.open(
-            self._dir.path / str(tp),
-            config,
-            fs=self._fs,
-            clock=self._clock,
-            rng=system_rng(),
-            files=FileBudget(256),
-            scheduler=scheduler,
-            recovery_point=self._recovery_points.get(tp, 0),
-            log_start_offset=self._log_starts.get(tp, 0),
-            clean=self._clean,
-            high_watermark=self._high_watermarks.get(tp),
+        settings = LogSettings(self._fs, self._clock, system_rng(), FileBudget(256), scheduler)
+        known = Checkpointed(
+            self._recovery_points.get(tp, 0), self._log_starts.get(tp, 0), self._high_watermarks.get(tp), self._clean
         )
+        log = PartitionLog.open(self._dir.path / str(tp), config, settings, known)
         try:
             yield log
         except BaseException:

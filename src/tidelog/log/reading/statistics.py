@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tidelog.log.cleaner import legacy
 from tidelog.log.cleaner._cleaner import FULL, CleanerKernel
 from tidelog.log.cleaner._offset_map import OffsetMap
-from tidelog.log.cleaner.transactions import CleanedTransactions
+from tidelog.log.cleaner.cleaned_transactions import CleanedTransactions
 from tidelog.log.reading.reader import PartitionReader
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
 from tidelog.records.format.attributes import BatchHeader, TimestampType

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
@@ -33,10 +34,9 @@ from tidelog.log.names import (
     SWAP,
     TIME_INDEX,
     TXN_INDEX,
-    file_name,
     split_name,
 )
-from tidelog.log.producers.state import ProducerState
+from tidelog.log.producers.state_manager import ProducerStateManager
 from tidelog.log.recovery.recovery import SegmentOverflowError, rebuild_producers, recover_empty, recover_segment
 from tidelog.log.segment._index import CorruptIndexError
 from tidelog.log.segment.home import Home
@@ -45,6 +45,9 @@ from tidelog.log.segment.segment import Segment
 from tidelog.log.segment.segments import Segments
 
 _LOG = logging.getLogger(__name__)
+
+#: A file's name begins with the base offset, in so many digits.
+_DIGITS = 20
 
 
 class LoadedLog(NamedTuple):
@@ -81,6 +84,8 @@ class LogLoader:
         self._clean = clean
         self._expiration_ms = expiration_ms
         self._segments = Segments()
+        #: The files that were found, with their sizes.
+        self._sizes: Mapping[str, int] = {}
         self._dropped: list[Segment] = []
         #: Segments whose indexes are missing or broken, oldest first.
         self._unindexed: list[Segment] = []
@@ -89,11 +94,13 @@ class LogLoader:
         #: Whether batches were replayed, which may leave other snapshots than were found.
         self._replayed = False
 
-    def load(self) -> tuple[LoadedLog, ProducerState]:
-        names = self._fs.listdir(self._home.path)
-        if any(name.endswith((DELETED, CLEANED, SWAP)) for name in names):
-            names = self._settle(names)
-        snapshots = self._load_segments(names)
+    def load(self, sizes: Mapping[str, int]) -> tuple[LoadedLog, ProducerStateManager]:
+        """Load what lies in the directory: `sizes` by name, sorted."""
+        if any(name.endswith((DELETED, CLEANED, SWAP)) for name in sizes):
+            self._settle(list(sizes))
+            sizes = self._fs.sizes(self._home.path)
+        self._sizes = sizes
+        snapshots = self._load_segments(sizes)
         next_offset, recovery_point = self._recover()
         self._epochs.truncate_from_end(next_offset)
         log_start = max(self._log_start, self._segments.first.base_offset)
@@ -107,7 +114,7 @@ class LogLoader:
             self._trust_nothing(producers)
         return LoadedLog(self._segments, log_start, recovery_point, next_offset, self._dropped), producers
 
-    def _trust_nothing(self, producers: ProducerState) -> None:
+    def _trust_nothing(self, producers: ProducerStateManager) -> None:
         """What was found after an unclean stop may be in the page cache alone: it is not durable before it is synced.
 
         Batches and indexes from the recovery point on are known by their offsets.
@@ -116,7 +123,7 @@ class LogLoader:
         for offset in producers.snapshots:
             self._home.unsynced.add_snapshot(offset)
 
-    def begin(self) -> tuple[LoadedLog, ProducerState]:
+    def begin(self) -> tuple[LoadedLog, ProducerStateManager]:
         """The same for a directory that was made just now: there is nothing to settle, to load or to recover."""
         jitter = self._config.random_jitter_ms(self._rng)
         start = self._log_start
@@ -126,13 +133,13 @@ class LogLoader:
         rebuild_producers(producers, self._segments, start, start, clean=True, now_ms=now)
         return LoadedLog(self._segments, start, min(self._recovery_point, start), start, []), producers
 
-    def _producers(self, snapshots: list[int] | None) -> ProducerState:
-        return ProducerState(self._home, expiration_ms=self._expiration_ms, snapshots=snapshots)
+    def _producers(self, snapshots: list[int] | None) -> ProducerStateManager:
+        return ProducerStateManager(self._home, expiration_ms=self._expiration_ms, snapshots=snapshots)
 
     # ---- what a crash left
 
-    def _settle(self, names: list[str]) -> list[str]:
-        """Steps 1 and 2 of the module's text; returns the names that are there afterwards."""
+    def _settle(self, names: list[str]) -> None:
+        """Steps 1 and 2 of the module's text."""
         undecided = min((self._offset(name) for name in names if name.endswith(CLEANED)), default=MAX_INT64)
         swaps = []
         for name in names:
@@ -142,7 +149,6 @@ class LogLoader:
                 swaps.append(name)
         if swaps:
             self._finish_replacement(swaps)
-        return self._fs.listdir(self._home.path)
 
     def _offset(self, name: str) -> int:
         parts = split_name(name)
@@ -172,37 +178,37 @@ class LogLoader:
 
     # ---- loading
 
-    def _load_segments(self, names: list[str]) -> list[int]:
+    def _load_segments(self, sizes: Mapping[str, int]) -> list[int]:
         """Load every segment; returns the offsets of the snapshots."""
-        present = set(names)
         snapshots = []
-        for name in names:
+        for name, size in sizes.items():
             parts = split_name(name)
             if parts is None or parts[2]:
                 continue
             base_offset, kind, _ = parts
             if kind == SNAPSHOT:
                 snapshots.append(base_offset)
-            elif kind in INDEX_KINDS and file_name(base_offset, LOG) not in present:
+            elif kind in INDEX_KINDS and name[:_DIGITS] + LOG not in sizes:
                 _LOG.warning("%s: removing an index without its segment", self._home.file(name))
                 self._fs.unlink(self._home.file(name))
             elif kind == LOG:
-                self._load_segment(base_offset, present)
+                self._load_segment(base_offset, name[:_DIGITS], size)
         return snapshots
 
-    def _load_segment(self, base_offset: int, present: set[str]) -> None:
-        has_txn_index = file_name(base_offset, TXN_INDEX) in present
+    def _load_segment(self, base_offset: int, digits: str, size: int) -> None:
+        sizes = self._sizes
         segment = Segment.load(
             self._home,
             base_offset,
             self._config,
             jitter_ms=self._config.random_jitter_ms(self._rng),
-            txn_index_size=None if has_txn_index else 0,
+            size=size,
+            txn_index_size=sizes.get(digits + TXN_INDEX, 0),
         )
+        sound = base_offset not in self._incomplete and digits + INDEX in sizes and digits + TIME_INDEX in sizes
         try:
-            sound = base_offset not in self._incomplete
-            sound = sound and all(file_name(base_offset, kind) in present for kind in (INDEX, TIME_INDEX))
-            _ = segment.txn_index.entries
+            if segment.has_aborted:
+                _ = segment.txn_index.entries
         except CorruptIndexError as error:
             _LOG.warning("%s", error)
             sound = False
@@ -278,7 +284,7 @@ class LogLoader:
 
     def _recover_segment(self, segment: Segment) -> int:
         if segment.size == 0:
-            recover_empty(segment)
+            recover_empty(segment, self._sizes)
             return 0
         _LOG.debug("%s: recovering", segment.data.path)
         self._replayed = True

@@ -208,10 +208,15 @@ cdef class SparseIndex(Handle):
         self.cut_closed(size)
         return True
 
-    def empty(self):
-        """No entry is in use, whatever the file holds: its segment is empty. The file is not opened for that."""
+    def empty(self, int64_t size=-1):
+        """No entry is in use, whatever the file holds: its segment is empty. The file is not opened for that, nor
+        touched when it is empty already (`size`; -1: not known, or there is none)."""
         self.close()
         self.count = 0
+        if size == 0:
+            self.length = self.reserved = 0
+            self.writing = False
+            return
         try:
             self.cut_closed(0)
         except FileNotFoundError:

@@ -9,14 +9,14 @@ Nothing of a segment is open until somebody asks for it: an idle segment is a fe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tidelog.common.errors import CorruptRecordError
 from tidelog.common.fs import Buffer
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64
 from tidelog.log.config import LogConfig
-from tidelog.log.names import DELETED, LOG, SEGMENT_KINDS, file_name
+from tidelog.log.names import DELETED, LOG, SEGMENT_KINDS, TXN_INDEX, file_name
 from tidelog.log.segment._index import IndexWriter, OffsetIndex, TimeIndex
 from tidelog.log.segment._seek import seek
 from tidelog.log.segment.data_file import DataFile
@@ -53,8 +53,8 @@ class Segment:
     """See the module's text. One thread appends, truncates and closes; `data` may be read by any thread."""
 
     __slots__ = (
-        "_first_timestamp", "_timestamps_known", "base_offset", "config", "created_ms", "data", "home", "indexes",
-        "jitter_ms", "offset_index", "removed", "time_index", "txn_index",
+        "_first_timestamp", "_timestamps_known", "_txn_index", "base_offset", "config", "created_ms", "data", "home",
+        "indexes", "jitter_ms", "offset_index", "removed", "time_index",
     )  # fmt: skip
 
     def __init__(
@@ -75,7 +75,8 @@ class Segment:
         self.data = DataFile(home, base_offset, LOG, suffix, size)
         self.offset_index = OffsetIndex(home, base_offset, config.segment_index_bytes, suffix)
         self.time_index = TimeIndex(home, base_offset, config.segment_index_bytes, suffix)
-        self.txn_index = TxnIndex(home, base_offset, suffix, txn_index_size)
+        #: Made when somebody asks for it: few segments hold the end of an aborted transaction.
+        self._txn_index = TxnIndex(home, base_offset, suffix, txn_index_size) if txn_index_size else None
         self.indexes = IndexWriter(self.offset_index, self.time_index, config.index_interval_bytes)
         self.created_ms = home.clock.time_ms()
         #: The largest timestamp of the first batch, from which the age of the segment is counted; None: not read yet.
@@ -101,7 +102,7 @@ class Segment:
         segment.offset_index.create(fresh)
         segment.time_index.create(fresh)
         if not fresh:
-            home.fs.unlink(segment.txn_index.data.path, missing_ok=True)
+            home.fs.unlink(home.file(file_name(base_offset, TXN_INDEX, suffix)), missing_ok=True)
         segment._timestamps_known = True
         if not suffix:
             home.unsynced.add_name()
@@ -122,13 +123,12 @@ class Segment:
         """A segment that lies on disk. The sizes are looked up unless the caller knows them."""
         if size is None:
             size = home.fs.stat(home.file(file_name(base_offset, LOG, suffix))).size
-        segment = cls(home, base_offset, config, suffix=suffix, jitter_ms=jitter_ms, size=size)
         if txn_index_size is None:
-            path = segment.txn_index.data.path
+            path = home.file(file_name(base_offset, TXN_INDEX, suffix))
             txn_index_size = home.fs.stat(path).size if home.fs.exists(path) else 0
-        if txn_index_size:
-            segment.txn_index = TxnIndex(home, base_offset, suffix, txn_index_size)
-        return segment
+        return cls(
+            home, base_offset, config, suffix=suffix, jitter_ms=jitter_ms, size=size, txn_index_size=txn_index_size
+        )
 
     def __repr__(self) -> str:
         return f"Segment({self.data.path.name}, size={self.size})"
@@ -140,6 +140,18 @@ class Segment:
     @property
     def suffix(self) -> str:
         return self.data.suffix
+
+    @property
+    def txn_index(self) -> TxnIndex:
+        """The aborted transactions whose markers lie here; its file is made with the first of them."""
+        if self._txn_index is None:
+            self._txn_index = TxnIndex(self.home, self.base_offset, self.suffix)
+        return self._txn_index
+
+    @property
+    def has_aborted(self) -> bool:
+        """Whether the transaction index holds anything, without reading it."""
+        return self._txn_index is not None and self._txn_index.data.size > 0
 
     @property
     def mtime_ms(self) -> int:
@@ -350,7 +362,8 @@ class Segment:
         self._changed()
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
-        self.txn_index.truncate_to(offset)
+        if self._txn_index is not None:
+            self._txn_index.truncate_to(offset)
         self.offset_index.resize(self.offset_index.max_size)
         self.time_index.resize(self.time_index.max_size)
         cut = self.data.truncate(start.position) if start is not None else 0
@@ -366,13 +379,14 @@ class Segment:
         self.data.sync()
         self.offset_index.sync()
         self.time_index.sync()
-        self.txn_index.sync()
+        if self._txn_index is not None:
+            self._txn_index.sync()
 
-    def empty_indexes(self) -> None:
-        """The segment holds no batch, so that there is nothing to find in it."""
-        self.offset_index.empty()
-        self.time_index.empty()
-        if self.txn_index.data.size:
+    def empty_indexes(self, sizes: Mapping[str, int]) -> None:
+        """The segment holds no batch, so that there is nothing to find in it. `sizes`: of the files that are there."""
+        for index in (self.offset_index, self.time_index):
+            index.empty(sizes.get(file_name(self.base_offset, index.kind, self.suffix), -1))
+        if self.has_aborted:
             self.txn_index.reset()
         self.set_max_timestamp(-1, -1)
 
@@ -396,7 +410,8 @@ class Segment:
         """Close the files and change nothing."""
         self.offset_index.close()
         self.time_index.close()
-        self.txn_index.close()
+        if self._txn_index is not None:
+            self._txn_index.close()
         self.data.close()
 
     def change_suffix(self, old: str, new: str) -> None:
@@ -407,7 +422,9 @@ class Segment:
             source = self.home.file(file_name(self.base_offset, kind, old))
             if fs.exists(source):
                 fs.rename(source, self.home.file(file_name(self.base_offset, kind, new)))
-        self.data.suffix = self.txn_index.data.suffix = new
+        self.data.suffix = new
+        if self._txn_index is not None:
+            self._txn_index.data.suffix = new
         self.offset_index.set_suffix(new)
         self.time_index.set_suffix(new)
 

@@ -178,7 +178,7 @@ async def test_a_moved_log_has_what_is_set_from_outside(dirs: list[Path]) -> Non
     async with broker_on(*dirs, **SLOW) as broker:
         await create(broker, "t")
         await write(broker, T, OLD)
-        assert log_of(broker, T).verify_transactions
+        assert log_of(broker, T).verifications.required
         guard = log_of(broker, T).start_verification(7, 0, 0)
         move(broker, T)
         await broker.controller.change_topic_config("t", lambda _: {"max.message.bytes": "12345"})
@@ -189,7 +189,7 @@ async def test_a_moved_log_has_what_is_set_from_outside(dirs: list[Path]) -> Non
         broker.movers.resume()
         await until(lambda: log_of(broker, T) is not before)
         log = log_of(broker, T)
-        assert log.verify_transactions
+        assert log.verifications.required
         assert log.verifications.accepts(7, guard)
         assert log.config.max_message_bytes == 12345
         assert log.leader_epochs.entries == before.leader_epochs.entries

@@ -226,7 +226,7 @@ def test_an_expired_producer_s_batch_goes(manager: LogManager, clock: ManualCloc
     append(log, [(b"a", b"1")], producer_id=5, sequence=0)
     append(log, [(b"a", b"2")])
     log.roll()
-    log.expire_producers(clock.time_ms() + 2 * DAY_MS)
+    log.producers.expire(clock.time_ms() + 2 * DAY_MS)
     clean(manager)
     assert [batch.base_offset for batch in batches_of(log)] == [1]
 

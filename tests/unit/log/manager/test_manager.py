@@ -447,13 +447,13 @@ def test_producers_expire_by_the_brokers_key(data: Path) -> None:
     log = manager.create(TopicPartition("t", 0), config)
     log.append_as_leader(run_of(batch(producer_id=9, epoch=0, sequence=0, timestamp=clock.time_ms())), 0)
     clock.advance(4)
-    assert log.expire_producers(clock.time_ms()) == 0
+    assert log.producers.expire(clock.time_ms()) == 0
     manager.shutdown()
     again = LogManager([data], defaults, clock=clock, rng=seeded_rng(1))
     again.open()
     again.load(lambda topic: config)
     clock.advance(2)
-    assert again.logs[TopicPartition("t", 0)].expire_producers(clock.time_ms()) == 1
+    assert again.logs[TopicPartition("t", 0)].producers.expire(clock.time_ms()) == 1
     again.shutdown()
 
 
@@ -565,7 +565,7 @@ def test_a_sync_follows_a_directory_that_is_being_renamed(tmp_path: Path, unsync
     append(copy, [(b"a", b"1")])
     if unsynced == ".snapshot":
         copy.flush()
-        copy.take_snapshot()
+        copy.producers.take_snapshot()
     task = manager.flush_task(copy)
     assert task is not None
     copy.release()  # so that its files are opened anew

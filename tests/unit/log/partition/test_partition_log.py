@@ -646,7 +646,7 @@ def test_a_changed_configuration_reaches_the_active_segment(log: PartitionLog) -
 
 def test_expiry(log: PartitionLog) -> None:
     log.append_as_leader(run_of(batch([b"a"], producer_id=1, epoch=0, sequence=0)), 0)
-    assert [entry.producer_id for entry in log.active_producers()] == [1]
-    assert log.expire_producers(START_MS + 86_400_000) == 1
-    assert log.active_producers() == []
-    assert not log.has_late_transaction(START_MS, 0)
+    assert [entry.producer_id for entry in log.producers.entries.values()] == [1]
+    assert log.producers.expire(START_MS + 86_400_000) == 1
+    assert not log.producers.entries
+    assert not log.producers.has_late_transaction(START_MS, 0)

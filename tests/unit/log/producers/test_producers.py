@@ -15,9 +15,9 @@ from tidelog.common.fs import LOCAL_FS
 from tidelog.log.append import AppendOrigin
 from tidelog.log.names import snapshot_name
 from tidelog.log.producers import snapshot as producer_snapshot
-from tidelog.log.producers._producers import CompletedTxn, ProducerEntry
+from tidelog.log.producers._producers import CompletedTxn, ProducerStateEntry
 from tidelog.log.producers.snapshot import CorruptSnapshotError
-from tidelog.log.producers.state import ProducerState
+from tidelog.log.producers.state_manager import ProducerStateManager
 from tidelog.log.segment.file_budget import FileBudget
 from tidelog.log.segment.home import Home
 from tidelog.records.format.control import ControlType, end_txn_marker
@@ -32,14 +32,14 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def state(home: Home) -> ProducerState:
-    return ProducerState(home)
+def state(home: Home) -> ProducerStateManager:
+    return ProducerStateManager(home)
 
 
 class Writer:
     """Appends to the state alone, at rising offsets."""
 
-    def __init__(self, state: ProducerState) -> None:
+    def __init__(self, state: ProducerStateManager) -> None:
         self.state = state
         self.offset = 0
 
@@ -81,7 +81,7 @@ class Writer:
 
 
 @pytest.fixture
-def write(state: ProducerState) -> Writer:
+def write(state: ProducerStateManager) -> Writer:
     return Writer(state)
 
 
@@ -144,13 +144,13 @@ def test_a_replica_takes_what_its_leader_took(write: Writer) -> None:
     assert write.state.entries[1].last_sequence == 5
 
 
-def test_nothing_changes_before_commit(state: ProducerState) -> None:
+def test_nothing_changes_before_commit(state: ProducerStateManager) -> None:
     pending = state.prepare(run_of(batch([b"v"], producer_id=1, epoch=0, sequence=0, transactional=True)), 1)
     assert (state.entries, state.ongoing) == ({}, {})
     assert (list(pending.entries), pending.started) == ([1], [(0, 1)])
 
 
-def test_several_batches_of_a_producer_in_one_run(state: ProducerState) -> None:
+def test_several_batches_of_a_producer_in_one_run(state: ProducerStateManager) -> None:
     parts = [batch([b"v"], base_offset=n, producer_id=1, epoch=0, sequence=n) for n in range(3)]
     state.commit(state.prepare(run_of(*parts), AppendOrigin.COORDINATOR))
     assert [entry[0] for entry in state.entries[1].batches] == [0, 1, 2]
@@ -198,7 +198,7 @@ def test_markers(write: Writer) -> None:
     write(0, epoch=3)
 
 
-def test_a_control_batch_without_a_marker_is_corrupt(state: ProducerState) -> None:
+def test_a_control_batch_without_a_marker_is_corrupt(state: ProducerStateManager) -> None:
     data = bytearray(batch([b""], keys=[b"\0"], producer_id=1, epoch=0))
     data[22] |= 0x20
     with pytest.raises(CorruptRecordError, match="marker"):
@@ -219,7 +219,7 @@ MARKER = end_txn_marker(1, 0, committed=True, coordinator_epoch=7, timestamp=STA
 def test_any_marker_bytes_end_the_transaction_or_change_nothing(body: bytes) -> None:
     head = struct.pack(">qiibIhiqqqhii", 5, 49 + len(body), 0, 2, 0, 0x30, 0, 0, 0, 1, 0, -1, 1)
     home = Home(Path("/nowhere"), LOCAL_FS, ManualClock(), FileBudget())
-    state = ProducerState(home, snapshots=[])
+    state = ProducerStateManager(home, snapshots=[])
     begun = run_of(batch([b"in it"], producer_id=1, epoch=0, sequence=0, transactional=True))
     state.commit(state.prepare(begun, AppendOrigin.REPLICATION))
     before = producer_snapshot.encode(state.entries.values())
@@ -257,7 +257,7 @@ def test_late_transactions(write: Writer) -> None:
 
 
 def test_snapshot_bytes() -> None:
-    entry = ProducerEntry(7, 2, 5, 1234, 40).with_batch(10, 44, 3, 1234)
+    entry = ProducerStateEntry(7, 2, 5, 1234, 40).with_batch(10, 44, 3, 1234)
     data = producer_snapshot.encode([entry])
     assert len(data) == 10 + 46
     assert data[:2] == b"\0\1"
@@ -269,7 +269,7 @@ def test_snapshot_bytes() -> None:
 
 
 def test_a_producer_without_batches() -> None:
-    data = producer_snapshot.encode([ProducerEntry(7, 2, 5, 1234)])
+    data = producer_snapshot.encode([ProducerStateEntry(7, 2, 5, 1234)])
     assert data[10:] == struct.pack(">qhiqiqiq", 7, 2, -1, -1, 0, 1234, 5, -1)
     assert producer_snapshot.decode(data, "file")[0].batches == []
 
@@ -278,7 +278,7 @@ def test_a_producer_without_batches() -> None:
 def test_corrupt_snapshots(junk: bytes, position: int, flip: int) -> None:
     with pytest.raises(CorruptSnapshotError):
         producer_snapshot.decode(junk, "file")
-    good = bytearray(producer_snapshot.encode([ProducerEntry(7, 2, 5, 1234)]))
+    good = bytearray(producer_snapshot.encode([ProducerStateEntry(7, 2, 5, 1234)]))
     good[position] ^= flip
     with pytest.raises(CorruptSnapshotError):
         producer_snapshot.decode(bytes(good), "file")
@@ -294,10 +294,10 @@ def test_snapshots_are_taken_once_per_offset(home: Home, write: Writer) -> None:
     assert state.take_snapshot()
     assert not state.take_snapshot()
     assert home.fs.listdir(home.path) == [snapshot_name(2)]
-    again = ProducerState(home)
+    again = ProducerStateManager(home)
     again.reload(0, 2, START_MS)
     assert (again.map_end_offset, again.entries[1].last_sequence, list(again.ongoing)) == (2, 1, [1])
-    expired = ProducerState(home, expiration_ms=0)
+    expired = ProducerStateManager(home, expiration_ms=0)
     expired.reload(0, 2, START_MS)
     assert list(expired.entries) == [1]  # its transaction is open
 
@@ -307,7 +307,7 @@ def test_the_newest_good_snapshot_within_the_log_is_loaded(home: Home, write: Wr
         write(sequence)
         write.state.take_snapshot()
     home.file(snapshot_name(3)).write_bytes(b"torn")
-    state = ProducerState(home)
+    state = ProducerStateManager(home)
     assert state.snapshots == [1, 2, 3, 4]
     state.reload(1, 3, START_MS)
     assert state.map_end_offset == 2
@@ -323,7 +323,7 @@ def test_the_newest_good_snapshot_within_the_log_is_loaded(home: Home, write: Wr
 def test_stray_snapshots(home: Home, bases: list[int], kept: list[int]) -> None:
     for offset in (2, 3, 4, 5):
         home.file(snapshot_name(offset)).write_bytes(producer_snapshot.encode([]))
-    state = ProducerState(home)
+    state = ProducerStateManager(home)
     state.remove_stray_snapshots(bases)
     assert state.snapshots == kept
     assert home.fs.listdir(home.path) == [snapshot_name(offset) for offset in kept]

@@ -418,7 +418,7 @@ cdef int admits(Lane lane, Request* request, const uint8_t* batch, Py_ssize_t si
     if load_i16(batch + ATTRIBUTES_OFFSET) & 0xFF != (TRANSACTIONAL_BIT if request.transactional else 0):
         return 0
     # the first write of a transaction has to be verified with its coordinator (KIP-890)
-    return not request.transactional or lane.partition.log.in_transaction(
+    return not request.transactional or lane.partition.log.producers.in_transaction(
         load_i64(batch + PRODUCER_ID_OFFSET), load_i16(batch + PRODUCER_EPOCH_OFFSET))
 
 

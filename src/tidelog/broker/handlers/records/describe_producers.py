@@ -56,6 +56,6 @@ def _answer(services: RecordServices, tp: TopicPartition) -> Answer:
                 coordinator_epoch=entry.coordinator_epoch,
                 current_txn_start_offset=entry.txn_first_offset,
             )
-            for entry in partition.log.active_producers()
+            for entry in partition.log.producers.entries.values()
         ],
     )

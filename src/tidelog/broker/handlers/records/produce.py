@@ -166,7 +166,7 @@ async def _verify(
     log, version = partition.log, ctx.header.api_version
     for _ in range(VERIFICATIONS):
         guard = log.start_verification(header.producer_id, header.base_sequence, header.producer_epoch)
-        asks = version >= IMPLICIT_ADD_PRODUCE_VERSION or log.verify_transactions
+        asks = version >= IMPLICIT_ADD_PRODUCE_VERSION or log.verifications.required
         if guard is None or request.transactional_id is None or not asks:
             return guard
         code = await services.transactions().verify(

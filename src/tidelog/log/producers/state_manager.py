@@ -19,7 +19,7 @@ from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import MAX_INT64
 from tidelog.log.names import SNAPSHOT, snapshot_name, split_name
 from tidelog.log.producers import snapshot as producer_snapshot
-from tidelog.log.producers._producers import CompletedTxn, Pending, ProducerEntry, prepare
+from tidelog.log.producers._producers import CompletedTxn, Pending, ProducerStateEntry, prepare
 from tidelog.log.producers.snapshot import CorruptSnapshotError
 from tidelog.log.segment.home import Home
 from tidelog.records.kernel._batches import BatchRun
@@ -36,7 +36,7 @@ class OpenTxn(NamedTuple):
     last_offset: int = -1
 
 
-class ProducerState:
+class ProducerStateManager:
     """See the module's text. Owned by the log's thread."""
 
     __slots__ = (
@@ -49,7 +49,7 @@ class ProducerState:
     ) -> None:
         self._home = home
         self.expiration_ms = expiration_ms
-        self.entries: dict[int, ProducerEntry] = {}
+        self.entries: dict[int, ProducerStateEntry] = {}
         self.ongoing: dict[int, OpenTxn] = {}
         self.unreplicated: dict[int, OpenTxn] = {}
         self.map_end_offset = 0
@@ -112,6 +112,11 @@ class ProducerState:
 
     # ---- expiry and inspection
 
+    def in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether a transaction of this producer has written here and is not ended yet."""
+        entry = self.entries.get(producer_id)
+        return entry is not None and entry.txn_first_offset >= 0 and entry.epoch == epoch
+
     def expire(self, now_ms: int) -> int:
         """Forget producers without an open transaction that were not heard of for long; return how many."""
         gone = [pid for pid, entry in self.entries.items() if self._expired(entry, now_ms)]
@@ -119,7 +124,7 @@ class ProducerState:
             del self.entries[producer_id]
         return len(gone)
 
-    def _expired(self, entry: ProducerEntry, now_ms: int) -> bool:
+    def _expired(self, entry: ProducerStateEntry, now_ms: int) -> bool:
         return entry.txn_first_offset < 0 and now_ms - entry.last_timestamp >= self.expiration_ms
 
     def has_late_transaction(self, now_ms: int, longest_ms: int) -> bool:
@@ -159,7 +164,7 @@ class ProducerState:
             return
         self.last_snapshot_offset = self.map_end_offset = log_start_offset
 
-    def load_entry(self, entry: ProducerEntry) -> None:
+    def load_entry(self, entry: ProducerStateEntry) -> None:
         self.entries[entry.producer_id] = entry
         if entry.txn_first_offset >= 0:
             self.ongoing[entry.txn_first_offset] = OpenTxn(entry.producer_id, entry.txn_first_offset)
