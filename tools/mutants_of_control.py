@@ -35,8 +35,8 @@ CONTROL = [
     ),
     Mutant(
         "a-cordon-cordons-nothing",
-        "log/manager/manager.py",
-        "if not self.is_cordoned(directory)]",
+        "log/manager/registry.py",
+        "if not is_cordoned(directory, defaults)]",
         "if directory]",
         "unit/broker/test_dynamic_keys.py",
     ),

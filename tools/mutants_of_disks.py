@@ -21,9 +21,9 @@ DISKS = [
     ),
     Mutant(
         "deletion-leaves-the-copy",
-        "log/manager/manager.py",
-        "kinds = [self.future] if future else [self.logs, self.future]",
-        "kinds = [self.future] if future else [self.logs]",
+        "log/manager/retirement.py",
+        "kinds = [registry.future] if future else [registry.logs, registry.future]",
+        "kinds = [registry.future] if future else [registry.logs]",
         "unit/broker/replication/test_movers.py",
     ),
     Mutant(
@@ -42,7 +42,7 @@ DISKS = [
     ),
     Mutant(
         "log-found-by-name",
-        "log/manager/manager.py",
+        "log/manager/placing.py",
         "log.topic_id is not None and log.topic_id != topic_id:",
         "log.topic_id is not None and log.topic_id != log.topic_id:",
         "unit/broker/replication/test_movers.py",
@@ -56,8 +56,8 @@ DISKS = [
     ),
     Mutant(
         "failed-copy-takes-the-log-with-it",
-        "log/manager/manager.py",
-        "                    if logs is self.logs:",
+        "log/manager/failures.py",
+        "                    if logs is registry.logs:",
         "                    if logs is not None:",
         "unit/broker/replication/test_movers.py",
     ),
@@ -77,7 +77,7 @@ DISKS = [
     ),
     Mutant(
         "deleted-files-stay-open",
-        "log/manager/manager.py",
+        "log/manager/retirement.py",
         "            log.release()  # what a reader still holds is closed when it is done\n",
         "",
         "unit/log/segment/test_retired_files.py",

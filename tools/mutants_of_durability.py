@@ -72,14 +72,14 @@ DURABILITY = [
     ),
     Mutant(
         "epochs-named-before-they-are-synced",
-        "log/manager/loading.py",
+        "log/manager/closing.py",
         "    if jobs:\n        volume.sync()\n",
         "",
         "unit/log/manager/test_closing.py",
     ),
     Mutant(
         "stop-is-clean-without-a-sync",
-        "log/manager/loading.py",
+        "log/manager/closing.py",
         "    if sum(job.publish() for _, job in jobs):\n        volume.sync()\n",
         "    sum(job.publish() for _, job in jobs)\n",
         CRASH,
@@ -93,8 +93,8 @@ DURABILITY = [
     ),
     Mutant(
         "checkpoints-of-logs-that-are-gone",
-        "log/manager/manager.py",
-        "            self._forget(directory, sorted(missing))\n",
+        "log/manager/checkpoints.py",
+        "            self.forget(directory, sorted(missing))\n",
         "            pass\n",
         "unit/log/manager/test_manager.py",
     ),
@@ -128,7 +128,7 @@ DURABILITY = [
     ),
     Mutant(
         "linked-directory-synced-with-the-others",
-        "log/manager/loading.py",
+        "log/manager/closing.py",
         "if volume.holds(log.dir)}",
         "}",
         "unit/log/manager/test_closing.py",
@@ -143,7 +143,7 @@ DURABILITY = [
     Mutant(
         "failed-removal-goes-unheard",
         "log/manager/manager.py",
-        "self._schedulers[path]",
+        "self.guard.scheduler_in(path)",
         "self.scheduler",
         "unit/log/manager/test_manager.py",
     ),

@@ -12,6 +12,7 @@ from support.wire import batch, connected, run, serving
 from tidelog.broker.replication.isr import FollowerState, high_watermark, lagging, may_join
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import TopicPartition
+from tidelog.log.partition.partition_log import PartitionLog
 
 TP = TopicPartition("t", 0)
 
@@ -100,8 +101,7 @@ def test_a_failing_disk_takes_its_partitions_offline(tmp_path, monkeypatch):
         async with serving(tmp_path) as broker, connected(broker) as client:
             broker.create_topic("t")
             assert (await client.produce("t", batch(b"a"))).error_code == 0
-            partition = broker.replicas.partition(TP)
-            monkeypatch.setattr(partition.log, "append_as_leader", fail)
+            monkeypatch.setattr(PartitionLog, "append_as_leader", fail)
             assert (await client.produce("t", batch(b"b"))).error_code == ErrorCode.KAFKA_STORAGE_ERROR
             assert (await client.fetch("t")).responses[0].partitions[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
 

@@ -15,7 +15,7 @@ from tidelog.common.fs import FileSystem, LocalFileSystem, Volume
 from tidelog.common.scheduler import TimerQueue
 from tidelog.common.types import TopicPartition
 from tidelog.log.manager import loading
-from tidelog.log.manager.loading import CLOSING_THREADS
+from tidelog.log.manager.closing import CLOSING_THREADS
 from tidelog.log.manager.manager import LogManager
 from tidelog.log.names import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
 from tidelog.testing.clock import ManualClock
