@@ -13,7 +13,7 @@ from support.crash import SURVIVALS, Promise, Scenario, check_all_crashes
 from support.managed_logs import TP, append, batches_of, compact_config, end_transaction
 from tidelog.common.scheduler import TimerQueue
 from tidelog.log.config import LogConfig
-from tidelog.log.manager import loading
+from tidelog.log.manager import closing
 from tidelog.log.manager.manager import LogManager
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.testing.fs import PowerLoss
@@ -67,7 +67,7 @@ FILE_BY_FILE, ALL_AT_ONCE = 200, 1
 
 @pytest.mark.parametrize("bulk", [FILE_BY_FILE, ALL_AT_ONCE])
 def test_a_clean_stop_with_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: int) -> None:
-    monkeypatch.setattr(loading, "BULK", bulk)
+    monkeypatch.setattr(closing, "BULK", bulk)
     scenario = Scenario(tmp_path / "disk", config())
     transact(scenario.log, 2)
     assert len(scenario.log.segments) > 2
@@ -85,7 +85,7 @@ def test_a_clean_stop_with_transactions(tmp_path: Path, monkeypatch: pytest.Monk
 def test_killed_recovered_stopped_and_then_the_power_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: int, flushed: bool, appended: bool
 ) -> None:
-    monkeypatch.setattr(loading, "BULK", bulk)
+    monkeypatch.setattr(closing, "BULK", bulk)
     scenario = Scenario(tmp_path / "disk", config())
     transact(scenario.log, 2)
     if flushed:

@@ -8,7 +8,7 @@ later record for. Reading order:
     job.py           one pass over one log: steps for a worker thread, swaps for the log's owner
     rewriter.py      the reading and writing of segments, around the compiled loops of `log/cleaner/_cleaner.pyx`
     legacy.py        the same for magic 0 and 1, record by record
-    transactions.py  aborted data and markers
+    cleaned_transactions.py  aborted data and markers
     throttler.py     the limit on disk traffic
     cleaner.py       who is being cleaned, who is paused, who cannot be cleaned; the checkpoint
 """

@@ -1,4 +1,9 @@
-"""What the broker's `log.cleaner.*` keys say, in typed form."""
+"""What the broker's `log.cleaner.*` keys say, in typed form.
+
+The sizes are for all cleaner threads together, as in Kafka: two threads with `dedupe.buffer.size` of 128 MB have maps
+of 64 MB each. A map holds some 24 bytes per key, so that one pass of such a thread covers about 2.5 million different
+keys (at the load factor of 0.9); a log with more takes several passes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ _LARGEST_MAP = 2**31 - 1
 
 
 class CleanerConfig(NamedTuple):
+    """The values of one moment; they may change while the broker runs (`LogCleaner.reconfigure`)."""
+
     enable: bool = True
     threads: int = 1
     dedupe_buffer_size: int = 134_217_728

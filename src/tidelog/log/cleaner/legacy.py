@@ -16,6 +16,8 @@ from tidelog.records.kernel._batches import BatchRun
 
 
 class Filtered(NamedTuple):
+    """What became of an entry: the batch of what stays, and how many of its records were read and kept."""
+
     batch: bytes
     read: int
     kept: int
@@ -56,6 +58,8 @@ def filter_entry(offsets: OffsetMap, entry: memoryview, hold_tombstones: bool, h
 
 
 def _stays(offsets: OffsetMap, record: Record, hold_tombstones: bool) -> bool:
+    """A record behind what the map covers is not judged yet. One without a key should not be in a compacted log at all
+    and goes; the others stay while nothing later has their key, and a tombstone only as long as it is held."""
     if record.offset > offsets.latest_offset:
         return True
     if record.key is None:
@@ -64,6 +68,7 @@ def _stays(offsets: OffsetMap, record: Record, hold_tombstones: bool) -> bool:
 
 
 def _batch(entry: memoryview) -> RecordBatch:
+    """The entry as a batch of its own, its checksum checked: what is wrong must not be copied with a right one."""
     run = BatchRun(entry)
     run.scan()
     batch = RecordBatch(run, 0)

@@ -1,4 +1,9 @@
-"""Holds the cleaners' disk traffic, read and written together, to `log.cleaner.io.max.bytes.per.second`."""
+"""Holds the cleaners' disk traffic, read and written together, to `log.cleaner.io.max.bytes.per.second`.
+
+Compaction is never urgent, and its sequential reading and writing would push everything else out of the page cache and
+off the disk. The limit is for all cleaner threads together. It is checked over intervals of 0.3 s (Kafka's too), not
+per read: at 1 MB/s a thread may use 300 KB at once and then sleeps for what is left of the time that this should take.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,7 @@ class Throttler:
         self.bytes_per_second = bytes_per_second
 
     def spend(self, count: int) -> None:
+        """Note that so many bytes were read or written; sleep if that was too fast. Any thread but the event loop's."""
         if self.bytes_per_second == float("inf"):
             return
         with self._lock:  # held while sleeping: the limit is for all threads together

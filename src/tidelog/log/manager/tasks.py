@@ -1,4 +1,9 @@
-"""Disk work that runs on any thread, and what came of it: the owner makes a task, a thread runs it, the owner hears."""
+"""Disk work that runs on any thread, and what came of it: the owner makes a task, a thread runs it, the owner hears.
+
+A task takes down everything it needs when it is made, and `run` does system calls only: it may run beside the owner,
+who goes on appending. It never raises; what went wrong is kept for the owner, who alone may take a directory offline. A
+task that was made and not run has changed nothing.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,9 @@
 Nothing is locked or changed, so it works on a directory in use; what it sees is then a moment's view: whole batches
 only, and segments that retention removes meanwhile are simply gone; what compaction replaces is read in one form or the
 other. Ranges are [start, end): offsets as in Kafka, times in milliseconds since the epoch.
+
+Beside a running broker this reads what is on disk, which may be more than consumers get: records above the high
+watermark, and those of transactions that are still open, are among them (`committed` leaves out aborted ones only).
 """
 
 from __future__ import annotations
@@ -69,6 +72,7 @@ class PartitionReader:
 
     @property
     def topic_id(self) -> bytes | None:
+        """What `partition.metadata` says; None in a directory of a broker before 2.8, which had no topic ids."""
         return partition_metadata.read(self._fs, self.path)
 
     @property
@@ -78,6 +82,7 @@ class PartitionReader:
         return [self._segment(name) for name in found]
 
     def _segment(self, name: SegmentFile) -> SegmentReader:
+        """Opens nothing yet: the file may be gone by the time somebody reads it."""
         return SegmentReader(self._fs, self.path, name.base_offset, name.suffix)
 
     @property
@@ -108,6 +113,7 @@ class PartitionReader:
 
     @property
     def size(self) -> int:
+        """Bytes of the `.log` files, including what a preallocated one has not used yet."""
         return sum(segment.size for segment in self.segments)
 
     def aborted_transactions(self, start: int = 0, end: int | None = None) -> list[AbortedTxn]:
@@ -269,6 +275,8 @@ class _AbortedFilter:
             self._by_producer.setdefault(transaction.producer_id, []).append(transaction)
 
     def hides(self, batch: RecordBatch) -> bool:
+        """Whether a batch belongs to an aborted transaction: one of its producer, begun before it and ended behind it.
+        Markers are never hidden; who does not want them says so."""
         if not batch.is_transactional or batch.is_control:
             return False
         known = self._by_producer.get(batch.producer_id, ())
@@ -310,6 +318,7 @@ class LogDirectory:
         return self._dir.cleaner_offsets()
 
     def topics(self) -> list[str]:
+        """Those with a partition here; others of the cluster may lie in other directories or on other brokers."""
         return sorted({partition.topic for partition in self.partitions()})
 
     def partitions(self, topic: str | None = None, *, all_kinds: bool = False) -> list[PartitionReader]:
@@ -323,6 +332,7 @@ class LogDirectory:
         return sorted(found, key=lambda partition: (partition.topic_partition, partition.kind))
 
     def partition(self, topic: str, partition: int) -> PartitionReader:
+        """One partition that is in service; raises UsageError when it is not here."""
         wanted = TopicPartition(topic, partition)
         path = self.path / str(wanted)
         if not self._fs.exists(path):

@@ -2,6 +2,10 @@
 
 Like every reader of files that belong to somebody else, it sees whole batches only; bytes that are no batch are a
 CorruptRecordError with their position in the file, after everything that is in front of them.
+
+In place: the file is read into the buffer that the Arrow columns then point into, so that keys and values are never
+copied. That works for batches that are not compressed, and for columns other than headers (their lists have to be
+built). At the first compressed batch the reader changes over to unpacking, for the rest of the segment.
 """
 
 from __future__ import annotations
@@ -57,6 +61,8 @@ class ArrowSegmentReader:
             file.close()
 
     def _read_in_place(self, file: File, position: int, offset: int) -> Piece | None:
+        """The next piece; None when it cannot be read in place, a piece of size 0 at the segment's end."""
+
         def read(place: int, buffer: memoryview) -> int:
             return file.read_into(position + place, buffer)
 
@@ -70,6 +76,8 @@ class ArrowSegmentReader:
             raise CorruptRecordError(f"{self._segment.path}: {error.message}", place) from error
 
     def _copied(self, file: File, position: int, offset: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The rest of the segment, unpacked. A batch that begins below the offset is taken apart: its tail is
+        wanted."""
         for _, run in self._segment.runs_in(file, position, chunk=self._size):
             last = run.header(len(run) - 1).last_offset
             if last >= offset:
@@ -85,4 +93,5 @@ class ArrowSegmentReader:
                 return
 
     def _aborted_from(self, offset: int) -> list[tuple[int, int]]:
+        """Producer and first offset of those that still matter: one whose marker was passed hides nothing more."""
         return [(one.producer_id, one.first_offset) for one in self._aborted if one.last_offset >= offset]

@@ -5,6 +5,10 @@ the one before it. Everything else is derived and must agree with them: index en
 that holds their offset, time index entries name the largest timestamp so far, aborted transactions end with a marker,
 snapshots and epochs stay within the log. Wrong data is an error; a wrong derived file is an error too, but one that
 `tidelog log reindex` repairs. A torn tail of the last segment is only a warning: a start cuts it off.
+
+What a checksum cannot tell is told by the neighbours: offsets rise from batch to batch and from segment to segment,
+with gaps only where compaction or a roll left them. Memory stays small however large the log is: of a walk only that is
+remembered which the segment's own indexes name.
 """
 
 from __future__ import annotations
@@ -73,6 +77,7 @@ class _Observed:
         self.markers: dict[int, int] = dict.fromkeys((entry.last_offset for entry in self.aborted), -1)
 
     def feed(self, position: int, header: BatchHeader) -> None:
+        """A batch passes. A time entry speaks of everything up to its offset, so it is judged when that is passed."""
         if position in self.starts:
             self.starts[position] = (header.magic, header.base_offset)
         while self._bounds and header.last_offset > self._bounds[-1]:
@@ -82,6 +87,7 @@ class _Observed:
             self.markers[header.last_offset] = header.producer_id
 
     def finish(self) -> None:
+        """The walk is over: entries whose offset nothing has passed speak of the whole segment."""
         self.largest_up_to.update(dict.fromkeys(self._bounds, self._largest))
 
 
@@ -102,6 +108,7 @@ class PartitionVerifier:
         self._next_offset = -1
 
     def findings(self) -> Iterator[Finding]:
+        """Everything that is wrong, in the order of the files; the walk goes on behind each."""
         segments = self._partition.segments
         for number, segment in enumerate(segments):
             self.totals.segments += 1
@@ -119,6 +126,7 @@ class PartitionVerifier:
     # --- data -----------------------------------------------------------------------------------------------------
 
     def _segment(self, segment: SegmentReader, last: bool) -> Iterator[Finding]:
+        """The data first, then the files that are judged by what the data said."""
         observed = _Observed(segment)
         end = 0
         try:
@@ -140,6 +148,8 @@ class PartitionVerifier:
         yield from self._txn_index(segment.file(TXN_INDEX), observed)
 
     def _run(self, segment: SegmentReader, start: int, run: BatchRun, observed: _Observed) -> Iterator[Finding]:
+        """Batch by batch: each for itself, and against the one before. An entry of magic 0 or 1 is named by the offset
+        of the last message in it, so its own first offset says nothing about the order."""
         broken = self._checked(run)
         for index in range(len(run)):
             header = run.header(index)
@@ -179,6 +189,8 @@ class PartitionVerifier:
     # --- what is derived from it ------------------------------------------------------------------------------------
 
     def _offset_index(self, path: Path, observed: _Observed) -> Iterator[Finding]:
+        """An entry is the last offset of a batch and the batch's first byte: at that byte a batch must begin that does
+        not begin above that offset. An entry that is missing is no fault: the index is sparse."""
         if not self._fs.exists(path):
             yield Finding(ERROR, path, -1, "is missing")
             return
@@ -194,6 +206,7 @@ class PartitionVerifier:
             previous = entry
 
     def _time_index(self, path: Path, observed: _Observed) -> Iterator[Finding]:
+        """An entry promises that no record up to its offset is newer than it says: a search by time relies on it."""
         if not self._fs.exists(path):
             yield Finding(ERROR, path, -1, "is missing")
             return
@@ -210,6 +223,8 @@ class PartitionVerifier:
             previous = entry
 
     def _txn_index(self, path: Path, observed: _Observed) -> Iterator[Finding]:
+        """Every entry ends with a marker of its producer in this segment. (That a marker has its entry is not checked:
+        a commit has none, and only its key tells it from an abort.)"""
         if observed.aborted_error is not None:
             yield Finding(ERROR, path, -1, observed.aborted_error)
         for number, entry in enumerate(observed.aborted):
@@ -218,6 +233,7 @@ class PartitionVerifier:
                 yield Finding(ERROR, path, number * 34, problem)
 
     def _snapshots(self) -> Iterator[Finding]:
+        """A snapshot describes the log before the offset that names it, so no producer in it has written there."""
         for offset in self._partition.snapshots:
             path = self._partition.path / file_name(offset, SNAPSHOT)
             try:
@@ -231,6 +247,8 @@ class PartitionVerifier:
                     yield Finding(ERROR, path, -1, problem)
 
     def _epochs(self) -> Iterator[Finding]:
+        """Epochs rise and their starts do not fall. One that starts behind the log's end is only odd: a leader was
+        elected and had written nothing when the process ended."""
         path = self._partition.path / "leader-epoch-checkpoint"
         try:
             epochs = self._partition.leader_epochs

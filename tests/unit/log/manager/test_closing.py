@@ -14,7 +14,7 @@ from support.managed_logs import append, open_manager
 from tidelog.common.fs import FileSystem, LocalFileSystem, Volume
 from tidelog.common.scheduler import TimerQueue
 from tidelog.common.types import TopicPartition
-from tidelog.log.manager import loading
+from tidelog.log.manager import closing
 from tidelog.log.manager.closing import CLOSING_THREADS
 from tidelog.log.manager.manager import LogManager
 from tidelog.log.names import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
@@ -81,7 +81,7 @@ class CountedDisk(FailingFileSystem):
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "BULK", 20)
+    monkeypatch.setattr(closing, "BULK", 20)
 
 
 def many_logs(tmp_path: Path, disk: CountedDisk) -> LogManager:
