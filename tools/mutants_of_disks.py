@@ -112,8 +112,8 @@ DISKS = [
     ),
     Mutant(
         "full-checkpoint-goes-unheard",
-        "log/manager/manager.py",
-        "            self.fail_dir(task.directory, task.error)\n",
+        "log/manager/checkpoints.py",
+        "            self._guard.fail_dir(task.directory, task.error)\n",
         "            pass\n",
         "unit/broker/test_failing_disks.py",
     ),
