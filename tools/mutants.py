@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "old-format-not-stored",
-        "broker/replication/partition.py",
+        "broker/replication/produce_rules.py",
         "        magic=config.record_magic,\n",
         "",
         OLD_FORMATS,

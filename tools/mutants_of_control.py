@@ -14,7 +14,7 @@ CONTROL = [
     ),
     Mutant(
         "a-sync-is-the-connections",
-        "broker/replication/replica_manager.py",
+        "broker/replication/appends.py",
         "        await outcome_of(task)",
         "        await task",
         "faults/broker/test_hang_ups.py",

@@ -49,7 +49,7 @@ DISKS = [
     ),
     Mutant(
         "moved-log-unequipped",
-        "broker/replication/replica_manager.py",
+        "broker/replication/manager.py",
         "            self._equip(partition, log)\n            self._changed()\n",
         "            partition.log = log\n            self._changed()\n",
         "unit/broker/replication/test_movers.py",
@@ -63,7 +63,7 @@ DISKS = [
     ),
     Mutant(
         "offline-partition-made-anew",
-        "broker/replication/replica_manager.py",
+        "broker/replication/manager.py",
         "if manager.offline_dirs and not state.is_new:",
         "if manager.offline_dirs and state is None:",
         "unit/broker/replication/test_movers.py",

@@ -9,7 +9,7 @@ import pytest
 from support.wire import batch, connected, produce_request, run, serving
 from tidelog.broker.controller.election import Reason, elect
 from tidelog.broker.metadata.images import PartitionState
-from tidelog.broker.replication.isr import FollowerState, high_watermark, lagging, may_join
+from tidelog.broker.replication.isr import RemoteReplica, high_watermark, lagging, may_join
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
 from tidelog.records.format.batch import iter_batches
@@ -17,7 +17,7 @@ from tidelog.records.format.batch import iter_batches
 
 def test_the_high_watermark_is_the_least_end_in_the_isr() -> None:
     """004 分区的偏移量: each replica has its LEO; the least one of the ISR is the HW (not of the OSR)."""
-    followers = {2: FollowerState(log_end_offset=7), 3: FollowerState(log_end_offset=4), 4: FollowerState(1)}
+    followers = {2: RemoteReplica(log_end_offset=7), 3: RemoteReplica(log_end_offset=4), 4: RemoteReplica(1)}
     assert high_watermark(9, {1, 2, 3}, followers) == 4
     assert high_watermark(9, {1, 2}, followers) == 7
     assert high_watermark(9, {1}, followers) == 9
@@ -26,7 +26,7 @@ def test_the_high_watermark_is_the_least_end_in_the_isr() -> None:
 def test_a_replica_that_lags_too_long_leaves_the_isr_and_returns_when_it_caught_up() -> None:
     """004 AR ISR OSR: `in sync` means not behind for longer than a time that can be set; AR = ISR + OSR."""
     assigned, isr = {1, 2, 3}, {1, 2, 3}
-    followers = {2: FollowerState(log_end_offset=10, caught_up_at=5.0), 3: FollowerState(6, caught_up_at=5.0)}
+    followers = {2: RemoteReplica(log_end_offset=10, caught_up_at=5.0), 3: RemoteReplica(6, caught_up_at=5.0)}
     isr -= lagging(isr, followers, leader_end=10, now=40.0, max_lag_seconds=30.0)
     out_of_sync = assigned - isr
     assert (isr, out_of_sync) == ({1, 2}, {3})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from support.appending import append
 from tidelog.broker.controller.topic_plans import NewTopic
 from tidelog.broker.server import Broker
 from tidelog.common.errors import KafkaError
@@ -41,7 +42,7 @@ async def write(broker: Broker, tp: TopicPartition, values: Sequence[bytes]) -> 
     builder = BatchBuilder()
     for value in values:
         builder.append(broker.clock.time_ms(), b"k", value)
-    return (await broker.replicas.append(tp, builder.build())).last_offset + 1
+    return (await append(broker.replicas, tp, builder.build())).last_offset + 1
 
 
 def log_of(broker: Broker, tp: TopicPartition) -> PartitionLog:

@@ -25,8 +25,9 @@ from tidelog.broker.metrics import Metrics
 from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.server import SocketServer
 from tidelog.broker.purgatory.purgatories import Purgatories
+from tidelog.broker.replication.follower import FollowerState
 from tidelog.broker.replication.isr_changes import AlterIsr
-from tidelog.broker.replication.replica_manager import ReplicaManager
+from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.broker.workers import Workers, worker_threads
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -50,6 +51,19 @@ class RoomsOfRecords:
 
 def _no_coordinator() -> TransactionCoordinator:
     raise AssertionError("a broker with nothing but its data plane has no coordinators")
+
+
+class RecordedFetchers:
+    """Writes down what followers ask for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[TopicPartition, FollowerState | None]] = []
+
+    def begin(self, tp: TopicPartition, state: FollowerState) -> None:
+        self.asked.append((tp, state))
+
+    def end(self, tp: TopicPartition) -> None:
+        self.asked.append((tp, None))
 
 
 class MiniBroker:
@@ -79,6 +93,7 @@ class MiniBroker:
         self.coordinators = None
         #: Takes the leaders' wishes for their in-sync replicas, if a test sets it.
         self.controller: AlterIsr | None = None
+        self.fetchers = RecordedFetchers()
         self.host, self.port = "127.0.0.1", 0
 
     async def start(self) -> None:
@@ -93,6 +108,7 @@ class MiniBroker:
             metadata=self.metadata,
             purgatories=self.purgatories,
             alter_isr=self._alter_isr,
+            fetchers=self.fetchers,
             clock=self.clock,
             spawn=lambda name, coroutine: asyncio.get_running_loop().create_task(coroutine, name=name),
         )

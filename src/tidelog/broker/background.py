@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.metrics import Metrics
-from tidelog.broker.replication.replica_manager import ReplicaManager
+from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.common.clock import Clock
 from tidelog.common.config import Key
 from tidelog.common.errors import KafkaError

@@ -18,7 +18,7 @@ from tidelog.broker.controller.loading import load_configs, read_configs
 from tidelog.broker.logging_setup import ROOT, set_level
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.topic_configs import BROKER_SYNONYMS, TopicConfigs, usable_overrides
-from tidelog.broker.replication.replica_manager import ReplicaManager
+from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Store
 from tidelog.log.manager.manager import LogManager

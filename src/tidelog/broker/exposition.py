@@ -17,7 +17,7 @@ from typing import Any
 
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metrics import Metrics, Traffic
-from tidelog.broker.replication.replica_manager import ReplicaManager
+from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.manager.manager import LogManager
 from tidelog.protocol.api import ApiKey

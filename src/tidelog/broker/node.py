@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from tidelog.broker.coordinator.coordinators import Coordinators
     from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.purgatories import Purgatories
+    from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.replication.movers import ReplicaMovers
-    from tidelog.broker.replication.replica_manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
 
@@ -256,6 +256,7 @@ class Node:
             metadata=self.metadata,
             purgatories=self.purgatories,
             alter_isr=lambda tp, **wish: self.controller.alter_isr(tp, **wish),
+            fetchers=parts.NoFetchers(),
             clock=self.clock,
             spawn=self.supervisor.spawn,
         )

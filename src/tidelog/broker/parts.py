@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.control_requests import ControlRequests
+    from tidelog.broker.replication.fetcher import NoFetchers
+    from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.replication.movers import ReplicaMovers
-    from tidelog.broker.replication.replica_manager import ReplicaManager
     from tidelog.broker.workers import Workers, worker_threads
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "HandlerServices",
     "Health",
     "HttpServer",
+    "NoFetchers",
     "PeerConnections",
     "Purgatories",
     "ReplicaManager",
@@ -67,9 +69,10 @@ _MODULES = {
     "HandlerServices": "handlers.services",
     "Health": "http",
     "HttpServer": "http",
+    "NoFetchers": "replication.fetcher",
     "PeerConnections": "peers.connections",
     "Purgatories": "purgatory.purgatories",
-    "ReplicaManager": "replication.replica_manager",
+    "ReplicaManager": "replication.manager",
     "ReplicaMovers": "replication.movers",
     "SocketServer": "network.server",
     "Workers": "workers",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tidelog.broker.metadata.images import TopicImage
     from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.purgatories import Purgatories
-    from tidelog.broker.replication.replica_manager import ReplicaManager
+    from tidelog.broker.replication.manager import ReplicaManager
 
 
 class Coordinators:

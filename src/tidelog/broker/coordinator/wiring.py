@@ -23,7 +23,7 @@ from tidelog.records.kernel._batches import BatchRun
 if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.purgatory.purgatories import Purgatories
-    from tidelog.broker.replication.replica_manager import ReplicaManager
+    from tidelog.broker.replication.manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class ReplicaWriter:
         if not info.flush_required:
             if partition.watchers or self._purgatories.anyone_waits:  # hardly ever: nobody reads these topics
                 with self._purgatories.completions.later():  # a shard is at work: it can take no other request now
-                    replicas.on_moved(partition)
+                    replicas.waking.on_moved(partition)
             code = partition.committed(info.last_offset + 1)
         if code is None:
             self._wait(partition, info, done)
@@ -84,9 +84,9 @@ class ReplicaWriter:
         async def wait() -> None:
             try:
                 if info.flush_required:
-                    await replicas.written(partition, info)
+                    await replicas.appends.written(partition, info)
                 required = {partition.tp: (partition, info.last_offset + 1)}
-                codes = await replicas.commit_codes(required, self._timeout_ms)
+                codes = await replicas.appends.commit_codes(required, self._timeout_ms)
             except KafkaError as error:
                 done(error.code)
             except Exception:

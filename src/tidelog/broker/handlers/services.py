@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.metadata.topic_configs import TopicConfigs
     from tidelog.broker.purgatory.purgatories import Purgatories
+    from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.replication.partition import Partition
-    from tidelog.broker.replication.replica_manager import ReplicaManager
     from tidelog.broker.store.api import Store
     from tidelog.broker.workers import Workers
     from tidelog.common.clock import Clock

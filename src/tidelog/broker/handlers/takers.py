@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from tidelog.broker.coordinator.coordinators import Coordinators
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.purgatory.purgatories import Purgatories
-    from tidelog.broker.replication.replica_manager import ReplicaManager
+    from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.requests._taker import Taker
     from tidelog.common.clock import Clock
 
 
 def record_takers(replicas: ReplicaManager, purgatories: Purgatories, clock: Clock) -> Mapping[ApiKey, Taker]:
     """Of the APIs that carry records."""
-    produce = ProduceTaker(partial(lanes_of, replicas), replicas.on_moved, purgatories, clock)
+    produce = ProduceTaker(partial(lanes_of, replicas), replicas.waking.on_moved, purgatories, clock)
     replicas.on_change(produce.forget_lanes)
     return {ApiKey.PRODUCE: produce}
 

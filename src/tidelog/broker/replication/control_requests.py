@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.metadata.images import PartitionState
     from tidelog.broker.metadata.topic_configs import TopicConfigs
-    from tidelog.broker.replication.replica_manager import ReplicaManager
+    from tidelog.broker.replication.manager import ReplicaManager
 
 #: How many partitions are made between two breaths of the event loop.
 CHUNK = 32

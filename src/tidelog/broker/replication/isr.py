@@ -6,6 +6,16 @@ The leader knows of each follower how far it has fetched. A record is committed 
 
 It never goes back while the same leader leads. A follower joins the ISR when it has reached the high watermark and
 the start of the leader's epoch; it leaves when it has not been caught up with the leader for replica.lag.time.max.ms.
+
+An example with three replicas, 1 leading, and a lag of 30 seconds. Log end offsets 9, 7 and 4, all in sync: the high
+watermark is 4, and consumers read up to 3. Replica 3 stops fetching; half a minute later it leaves, and the high
+watermark is 7: the records 4 to 6 are committed without it. It comes back, fetches from 4, and when its end has reached
+the high watermark of that moment it joins again. Had the leader died in between, replica 3 could not have been elected
+(but uncleanly), and so nothing that was called committed would be lost.
+
+The start of the epoch matters because of the leader before: what *it* had committed may lie above the high watermark
+that this leader knows, for followers learn of it one fetch later. A replica that has not even reached the new epoch's
+start may lack such records, and must not be counted among those that have everything.
 """
 
 from __future__ import annotations
@@ -15,8 +25,12 @@ from collections.abc import Iterable, Mapping
 from tidelog.common.types import NO_OFFSET
 
 
-class FollowerState:
-    """What the leader knows of one follower, from its fetches."""
+class RemoteReplica:
+    """What the leader knows of one follower, from its fetches (Kafka: Replica, in `remoteReplicas`).
+
+    A fetch is the only message that a follower sends, and its offset says two things: what it wants next, and that it
+    has everything before. Nobody acknowledges anything otherwise.
+    """
 
     __slots__ = ("caught_up_at", "fetched_at", "leader_end_at_fetch", "log_end_offset", "log_start_offset")
 
@@ -30,7 +44,11 @@ class FollowerState:
         self.leader_end_at_fetch = 0
 
     def on_fetch(self, offset: int, log_start_offset: int, leader_end: int, now: float) -> None:
-        """The follower asks for `offset`: it has everything before it."""
+        """The follower asks for `offset`: it has everything before it.
+
+        Under steady load no fetch ever reaches the leader's end: records come while the answer is under way. So one
+        that reaches where the end was at the *previous* fetch counts as caught up at that time.
+        """
         if offset >= leader_end:
             self.caught_up_at = max(self.caught_up_at, now)
         elif offset >= self.leader_end_at_fetch:
@@ -41,21 +59,22 @@ class FollowerState:
         self.fetched_at = now
 
 
-def high_watermark(leader_end: int, isr: Iterable[int], followers: Mapping[int, FollowerState]) -> int:
+def high_watermark(leader_end: int, isr: Iterable[int], followers: Mapping[int, RemoteReplica]) -> int:
     """How far the in-sync replicas agree. `followers` holds all replicas but the leader."""
     ends = (followers[node].log_end_offset for node in isr if node in followers)
     return min(leader_end, *ends, leader_end)
 
 
-def may_join(follower: FollowerState, hw: int, epoch_start: int) -> bool:
+def may_join(follower: RemoteReplica, hw: int, epoch_start: int) -> bool:
     """Whether a follower outside the ISR may come in."""
     return follower.log_end_offset >= max(hw, epoch_start)
 
 
 def lagging(
-    isr: Iterable[int], followers: Mapping[int, FollowerState], leader_end: int, now: float, max_lag_seconds: float
+    isr: Iterable[int], followers: Mapping[int, RemoteReplica], leader_end: int, now: float, max_lag_seconds: float
 ) -> set[int]:
-    """The in-sync followers that have been behind for too long."""
+    """The in-sync followers that have been behind for too long. Time counts, not records (since Kafka 0.9): a burst of
+    a million records puts nobody out of sync who goes on fetching."""
     return {
         node
         for node in isr

@@ -17,6 +17,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
+from tidelog.broker.replication.follower import truncation_offset
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, TopicPartition
@@ -25,8 +26,8 @@ from tidelog.log.directory.log_dir import disk_error
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
     from tidelog.broker.purgatory.timer import LoopTimer
+    from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.replication.partition import Partition
-    from tidelog.broker.replication.replica_manager import ReplicaManager
     from tidelog.log.directory.log_dir import LogDir
     from tidelog.log.manager.manager import LogManager
     from tidelog.log.partition.partition_log import PartitionLog
@@ -75,10 +76,7 @@ class ReplicaMovers:
         """Cut from the copy what the present log has not, or has otherwise: a power loss may have taken it there."""
         current, copy = move.current, move.copy
         epoch, end = current.end_offset_for_epoch(copy.leader_epochs.latest_epoch)
-        if epoch == NO_EPOCH:
-            end = current.log_end_offset
-        else:
-            end = min(end, copy.end_offset_for_epoch(epoch)[1])
+        end = truncation_offset(copy, epoch, current.log_end_offset if epoch == NO_EPOCH else end)
         try:
             copy.truncate_to(end)
         except StorageError as error:

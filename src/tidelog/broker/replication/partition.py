@@ -1,100 +1,65 @@
 """One partition on this broker: its log, its role, and what clients may do with it.
 
-A `Partition` is a leader (it appends and serves reads) or a follower (it copies). It turns the rules of `isr.py`, the
-topic's config and the log's own state into answers and error codes; who waits for a change is told by the replica
-manager (`on_change`), after the call that caused it has finished.
+A `Partition` leads (it appends and serves reads) or follows (it copies); the controller says which, and `become` makes
+it so. What it knows in either role is an object of its own: `leading` (leader.py) or `following` (follower.py); there
+is at most one of both. It turns the rules of `isr.py`, the topic's config and the log's own state into answers and
+error codes. Whoever waits for a change is told by the replica manager (`waking.py`), after the call that caused it has
+finished.
 
-Append has two stages: `prepare` checks and converts and may run on a thread; `commit` writes, on the loop's thread.
+An append has two stages: `prepare` checks and converts what came, and may run on a thread; `append_checked` writes, on
+the loop's thread. What is written is not committed by that: it is when every in-sync replica has it, which
+`advance_high_watermark` finds out, at once where this broker is the whole ISR, else when the followers fetch.
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidelog.broker.metadata.images import PartitionState
-from tidelog.broker.replication.isr import FollowerState, high_watermark
+from tidelog.broker.replication.follower import FollowerState, follow
+from tidelog.broker.replication.leader import LeaderState
+from tidelog.broker.replication.produce_rules import (
+    TELL_NO_START,
+    Records,
+    largest_batch,
+    produce_rules,
+    refuse_base_offset,
+)
 from tidelog.common.clock import Clock
-from tidelog.common.errors import ErrorCode, InvalidRecordError, KafkaError, StorageError
-from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.common.errors import ErrorCode, KafkaError, StorageError
+from tidelog.common.types import NO_EPOCH, NO_NODE, TopicPartition
 from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
-from tidelog.records.format.attributes import MAGIC_V2, Codec, TimestampType
-from tidelog.records.format.layout import LENGTH_OFFSET, LOG_OVERHEAD, MAGIC_OFFSET
-from tidelog.records.format.validate import ProduceRules, ValidatedRecords, validate_produce
+from tidelog.records.format.validate import ValidatedRecords, validate_produce
 from tidelog.records.kernel._batches import BatchRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from tidelog.broker.replication.fetcher import Fetchers
+    from tidelog.broker.replication.isr import RemoteReplica
     from tidelog.log.partition.partition_log import PartitionLog
     from tidelog.log.producers.verification import VerificationGuard
 
-#: Errors whose answer does not carry the log start offset.
-_TELL_NO_START = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.RECORD_LIST_TOO_LARGE,
-        ErrorCode.CORRUPT_MESSAGE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.INVALID_REQUIRED_ACKS,
-        ErrorCode.INVALID_TOPIC_EXCEPTION,
-        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-    }
-)
-
-Records = BatchRun | bytes | bytearray | memoryview
-
-
-def produce_rules(config: LogConfig) -> ProduceRules:
-    """What a topic's config asks of the records that clients send."""
-    name = config.compression_type
-    codec = None if name == "producer" else Codec.NONE if name == "uncompressed" else Codec.from_name(name)
-    levels = {
-        Codec.GZIP: config.compression_gzip_level,
-        Codec.LZ4: config.compression_lz4_level,
-        Codec.ZSTD: config.compression_zstd_level,
-    }
-    return ProduceRules(
-        codec=codec,
-        level=None if codec is None else levels.get(codec),
-        timestamp_type=TimestampType.LOG_APPEND_TIME if config.log_append_time else TimestampType.CREATE_TIME,
-        before_max_ms=config.message_timestamp_before_max_ms,
-        after_max_ms=config.message_timestamp_after_max_ms,
-        compacted=config.compact,
-        magic=config.record_magic,
-    )
-
-
-def refuse_base_offset(records: Records) -> None:
-    """A producer counts its records from 0; the offsets are the log's to give. (Old formats may carry any.)"""
-    if isinstance(records, BatchRun):
-        base = max((header.base_offset for header in records.headers() if header.magic == MAGIC_V2), default=0)
-    else:
-        is_batch = len(records) > MAGIC_OFFSET and records[MAGIC_OFFSET] == MAGIC_V2
-        base = int.from_bytes(records[:LENGTH_OFFSET], "big", signed=True) if is_batch else 0
-    if base != 0:
-        raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {base}")
+NO_FOLLOWERS: Mapping[int, RemoteReplica] = MappingProxyType({})
 
 
 class Partition:
+    """Owned by the event loop; `prepare` alone may run elsewhere."""
+
     __slots__ = (
-        "_alone",
         "_clock",
-        "followers",
-        "is_leader",
-        "isr",
+        "_fetchers",
+        "following",
         "leader",
         "leader_epoch",
-        "leader_epoch_start",
+        "leading",
         "log",
         "node_id",
         "offline",
         "on_disk_failure",
         "partition_epoch",
-        "pending_isr",
         "replicas",
         "rules",
         "topic_id",
@@ -109,6 +74,7 @@ class Partition:
         log: PartitionLog,
         node_id: int,
         clock: Clock,
+        fetchers: Fetchers,
         on_disk_failure: Callable[[Partition, StorageError], None],
     ) -> None:
         self.tp = tp
@@ -116,19 +82,15 @@ class Partition:
         self.log = log
         self.node_id = node_id
         self._clock = clock
+        self._fetchers = fetchers
         self.on_disk_failure = on_disk_failure
-        self.leader = -1
+        self.leader = NO_NODE
         self.leader_epoch = NO_EPOCH
-        self.leader_epoch_start = 0
         self.partition_epoch = 0
         self.replicas: tuple[int, ...] = ()
-        self.isr: tuple[int, ...] = ()
-        self.pending_isr: tuple[int, ...] | None = None
-        """An ISR that was proposed to the controller: it counts for the high watermark until it is refused."""
-        self.followers: dict[int, FollowerState] = {}
-        self.is_leader = False
+        self.leading: LeaderState | None = None
+        self.following: FollowerState | None = None
         self.offline = False
-        self._alone = False
         self.rules = produce_rules(log.config)
         self.watchers: list[Callable[[int], None]] = []
         """Called with the high watermark when it has moved (coordinators)."""
@@ -138,33 +100,73 @@ class Partition:
 
     # -- roles -------------------------------------------------------------------------------------------------------
 
+    @property
+    def is_leader(self) -> bool:
+        return self.leading is not None
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """Who is in sync, as the controller has it. A follower does not know."""
+        return () if self.leading is None else self.leading.isr
+
+    @property
+    def followers(self) -> Mapping[int, RemoteReplica]:
+        """What the leader knows of the other replicas."""
+        return NO_FOLLOWERS if self.leading is None else self.leading.followers
+
+    @property
+    def leader_epoch_start(self) -> int:
+        """Where the records of this leader begin; 0 for a follower, who has none."""
+        return 0 if self.leading is None else self.leading.epoch_start
+
     def become(self, state: PartitionState) -> bool:
-        """Take on the role that the controller decided; whether leadership or its epoch changed."""
+        """Take on the role that the controller decided; whether leadership or its epoch changed.
+
+        The leader epoch says whether anything begins anew. With the same epoch a leader goes on leading, with another
+        ISR or other replicas perhaps, and a follower goes on fetching.
+        """
         was = (self.is_leader, self.leader_epoch)
-        now = self._clock.monotonic()
         new_epoch = state.leader_epoch != self.leader_epoch
         self.leader = state.leader
         self.leader_epoch = state.leader_epoch
         self.partition_epoch = state.partition_epoch
         self.replicas = state.replicas
-        self.isr = state.isr
-        self.pending_isr = None
-        self.is_leader = state.leader == self.node_id
-        if self.is_leader:
-            others = [node for node in state.replicas if node != self.node_id]
-            self.followers = {node: self.followers.get(node) or FollowerState(caught_up_at=now) for node in others}
-            if new_epoch:
-                self.leader_epoch_start = self.log.log_end_offset
-                self.log.assign_epoch(state.leader_epoch, self.leader_epoch_start)
-                for follower in self.followers.values():
-                    follower.log_end_offset = follower.log_start_offset = -1
-                    follower.caught_up_at = now
+        if state.leader == self.node_id:
+            self._make_leader(state, new_epoch)
         else:
-            self.followers = {}
-        self._alone = self.is_leader and all(node == self.node_id for node in self.isr)
-        if self.is_leader:
-            self.advance_high_watermark()
+            self._make_follower(state, new_epoch)
         return was != (self.is_leader, self.leader_epoch)
+
+    def _make_leader(self, state: PartitionState, new_epoch: bool) -> None:
+        """Kafka: makeLeader. Whatever is in the log now is the truth; what this leader writes begins here, and the log
+        says so in its list of epochs, for those who ask later where the epoch before has ended."""
+        self._unfollow()
+        leading = self.leading
+        if leading is None or new_epoch:
+            leading = self.leading = LeaderState(self.node_id, self.log.log_end_offset)
+            self.log.assign_epoch(state.leader_epoch, leading.epoch_start)
+        leading.assign(state.replicas, state.isr, self._clock.monotonic())
+        self.advance_high_watermark()
+
+    def _make_follower(self, state: PartitionState, new_epoch: bool) -> None:
+        """Kafka: makeFollower. From here on clients cannot append; then somebody is asked to fetch. The order matters:
+        a record that slipped in between would be at an offset that the new leader gives to another."""
+        self.leading = None
+        if state.leader == NO_NODE:  # nobody may lead now: nobody to follow
+            self._unfollow()
+        elif self.following is None or new_epoch:
+            self.following = follow(self.log, state.leader, state.leader_epoch)
+            self._fetchers.begin(self.tp, self.following)
+
+    def _unfollow(self) -> None:
+        if self.following is not None:
+            self.following = None
+            self._fetchers.end(self.tp)
+
+    def resign(self) -> None:
+        """Neither lead nor follow: it is hosted here no longer."""
+        self.leading = None
+        self._unfollow()
 
     def update_config(self, config: LogConfig) -> None:
         self.log.update_config(config)
@@ -177,14 +179,14 @@ class Partition:
         if current_leader_epoch != NO_EPOCH and current_leader_epoch != self.leader_epoch:
             stale = current_leader_epoch < self.leader_epoch
             return ErrorCode.FENCED_LEADER_EPOCH if stale else ErrorCode.UNKNOWN_LEADER_EPOCH
-        return ErrorCode.NONE if self.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE if self.leading is not None else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     # -- append ------------------------------------------------------------------------------------------------------
 
     @property
     def alone(self) -> bool:
         """Whether this broker is the whole ISR: what it has written is committed."""
-        return self._alone and self.pending_isr is None
+        return self.leading is not None and self.leading.alone
 
     @property
     def min_isr(self) -> int:
@@ -192,10 +194,11 @@ class Partition:
 
     def require_min_isr(self) -> None:
         """acks=all is refused while too few replicas are in sync."""
-        if len(self.isr) < self.min_isr:
+        in_sync = 0 if self.leading is None else len(self.leading.isr)
+        if in_sync < self.min_isr:
             raise KafkaError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"The size of the current ISR {len(self.isr)} is insufficient to satisfy the min.isr requirement of "
+                f"The size of the current ISR {in_sync} is insufficient to satisfy the min.isr requirement of "
                 f"{self.min_isr} for partition {self.tp}",
             )
 
@@ -215,7 +218,9 @@ class Partition:
         """
         if origin is AppendOrigin.CLIENT:
             refuse_base_offset(records)
-            self._refuse_large(records)
+            size = largest_batch(records, self.log.config.max_message_bytes)
+            if size:
+                raise self.log.too_large(size)
         return validate_produce(
             records,
             self.rules if max_unpacked is None else self.rules._replace(max_unpacked_bytes=max_unpacked),
@@ -229,17 +234,6 @@ class Partition:
         """Whether the records may be appended now, or were packed for offsets that others have taken meanwhile."""
         return prepared.packed_for in (None, self.log.log_end_offset)
 
-    def _refuse_large(self, records: Records) -> None:
-        limit = self.log.config.max_message_bytes
-        if isinstance(records, BatchRun) or len(records) <= limit:
-            return
-        position = 0
-        while len(records) - position >= LOG_OVERHEAD:
-            size = LOG_OVERHEAD + int.from_bytes(records[position + LENGTH_OFFSET : position + LOG_OVERHEAD], "big")
-            if size > limit:
-                raise self.log.too_large(size)
-            position += size
-
     def append_client(self, records: Records, *, request_version: int = 13) -> AppendInfo:
         """Both stages at once, for what is known to be quick."""
         return self.append_checked(self.prepare(records, request_version=request_version).run)
@@ -252,7 +246,8 @@ class Partition:
         transaction_version: int = 0,
     ) -> AppendInfo:
         """Write batches that passed `prepare` (or the same checks); advances the high watermark where it can."""
-        if not self.is_leader or self.offline:
+        leading = self.leading
+        if leading is None or self.offline:
             raise KafkaError(self.check_leader())
         try:
             info = self.log.append_as_leader(
@@ -267,7 +262,7 @@ class Partition:
             raise
         if info.flush_required:
             return info  # it does not count as written, and is shown to nobody, before it is synced
-        if self._alone and self.pending_isr is None:
+        if leading.alone:
             self.log.advance_high_watermark(self.log.log_end_offset)
         else:
             self.advance_high_watermark()
@@ -275,36 +270,38 @@ class Partition:
 
     def log_start_for_error(self, code: ErrorCode) -> int:
         """The log start offset that an error's answer carries; some errors tell none."""
-        return -1 if code in _TELL_NO_START else self.log.log_start_offset
+        return -1 if code in TELL_NO_START else self.log.log_start_offset
 
     # -- the high watermark ------------------------------------------------------------------------------------------
 
     def advance_high_watermark(self) -> bool:
         """Move the high watermark to where the in-sync replicas agree; whether it moved."""
-        isr = self.isr if self.pending_isr is None else tuple({*self.isr, *self.pending_isr})
-        target = high_watermark(self.log.written_end_offset, isr, self.followers)
+        if self.leading is None:
+            return False
+        target = self.leading.committed_end(self.log.written_end_offset)
         return target > self.log.high_watermark and self.log.advance_high_watermark(target)
 
     def on_follower_fetch(self, node: int, offset: int, log_start_offset: int, now: float) -> bool:
         """A follower asks for `offset`; whether the high watermark moved by that."""
         follower = self.followers.get(node)
-        if follower is None:
+        if follower is None:  # no replica, or one that does not know yet who leads
             return False
         follower.on_fetch(offset, log_start_offset, self.log.log_end_offset, now)
         return self.advance_high_watermark()
 
     def low_watermark(self) -> int:
         """The least log start offset of all replicas: where DeleteRecords has come to."""
-        starts = [follower.log_start_offset for follower in self.followers.values()]
-        return min([self.log.log_start_offset, *starts])
+        start = self.log.log_start_offset
+        return start if self.leading is None else self.leading.low_watermark(start)
 
     def committed(self, required_offset: int) -> ErrorCode | None:
         """What acks=all has to say of everything before `required_offset`: None while it must wait."""
-        if not self.is_leader:
+        leading = self.leading
+        if leading is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
             return None
-        return ErrorCode.NONE if len(self.isr) >= self.min_isr else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE if len(leading.isr) >= self.min_isr else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     # -- offsets -----------------------------------------------------------------------------------------------------
 

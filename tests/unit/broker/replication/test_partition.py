@@ -7,9 +7,10 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.appending import append
 from support.loop import until
 from support.wire import batch, connected, run, serving
-from tidelog.broker.replication.isr import FollowerState, high_watermark, lagging, may_join
+from tidelog.broker.replication.isr import RemoteReplica, high_watermark, lagging, may_join
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import TopicPartition
 from tidelog.log.partition.partition_log import PartitionLog
@@ -23,7 +24,7 @@ TP = TopicPartition("t", 0)
     isr=st.sets(st.integers(1, 6)),
 )
 def test_the_high_watermark_is_what_every_in_sync_replica_has(leader, ends, isr):
-    followers = {node: FollowerState(log_end_offset=end) for node, end in ends.items()}
+    followers = {node: RemoteReplica(log_end_offset=end) for node, end in ends.items()}
     hw = high_watermark(leader, isr, followers)
     assert hw <= leader
     assert all(hw <= ends[node] for node in isr if node in ends)
@@ -31,7 +32,7 @@ def test_the_high_watermark_is_what_every_in_sync_replica_has(leader, ends, isr)
 
 
 def test_followers_join_and_fall_behind():
-    follower = FollowerState(caught_up_at=0.0)
+    follower = RemoteReplica(caught_up_at=0.0)
     follower.on_fetch(5, 0, leader_end=10, now=1.0)
     assert not may_join(follower, hw=8, epoch_start=0)
     assert lagging({2}, {2: follower}, 10, now=31.0, max_lag_seconds=30.0) == {2}
@@ -84,7 +85,7 @@ def test_coordinators_append_and_read_back(tmp_path):
         async with serving(tmp_path) as broker:
             broker.create_topic("t")
             for number in range(5):
-                info = await broker.replicas.append(TP, batch(b"%d" % number, bytes(300_000)))
+                info = await append(broker.replicas, TP, batch(b"%d" % number, bytes(300_000)))
                 assert info.first_offset == 2 * number
             chunks = list(broker.replicas.read_committed_batches(TP))
             assert sum(map(len, chunks)) == broker.log_manager.get(TP).size
@@ -154,11 +155,11 @@ def test_while_a_wish_is_open_the_larger_set_counts(tmp_path):
             broker.create_topic("t", replicas=(1, 2), isr=(1,))
             partition = broker.replicas.partition(TP)
             broker.replicas.on_follower_fetch(partition, 2, 0, 0)
-            assert partition.pending_isr == (1, 2)
-            await broker.replicas.append(TP, batch(b"a"), acks=1)
+            assert partition.leading.pending_isr == (1, 2)
+            await append(broker.replicas, TP, batch(b"a"), acks=1)
             assert partition.log.high_watermark == 0
             await asyncio.sleep(0)
-            assert partition.pending_isr is None
+            assert partition.leading.pending_isr is None
             assert partition.isr == (1,)
             await client.produce("t", batch(b"b"))
             assert partition.log.high_watermark == 2

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
     from tidelog.broker.handlers.cluster.telemetry_clients import TelemetryClients
     from tidelog.broker.metadata.cache import MetadataCache
+    from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.replication.partition import Partition
-    from tidelog.broker.replication.replica_manager import ReplicaManager
     from tidelog.broker.store.api import Store
     from tidelog.broker.workers import Workers
     from tidelog.common.clock import Clock

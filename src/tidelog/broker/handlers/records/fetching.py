@@ -23,7 +23,7 @@ from tidelog.common.types import NO_EPOCH
 from tidelog.log.segment.file_slice import FileSlice
 
 if TYPE_CHECKING:
-    from tidelog.broker.replication.replica_manager import ReplicaManager
+    from tidelog.broker.replication.manager import ReplicaManager
 
 NO_RECORDS = b""
 

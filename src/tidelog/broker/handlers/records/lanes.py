@@ -12,8 +12,8 @@ one;
 from __future__ import annotations
 
 from tidelog.broker.handlers.records._lane import Lane
+from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.broker.replication.partition import Partition
-from tidelog.broker.replication.replica_manager import ReplicaManager
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.records.format.attributes import MAGIC_V2, Codec
 

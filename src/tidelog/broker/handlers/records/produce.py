@@ -78,7 +78,7 @@ async def handle(services: RecordServices, ctx: RequestContext, request: Produce
             answers[tp] = result
             answer.partition_responses.append(result)
     if request.acks == -1 and waiting:
-        codes = await services.replicas.commit_codes(waiting, request.timeout_ms)
+        codes = await services.replicas.appends.commit_codes(waiting, request.timeout_ms)
         for tp, code in codes.items():
             if code:
                 answers[tp].error_code = code
@@ -137,7 +137,7 @@ async def _append(
     guard = await _verify(services, ctx, request, tp, partition, validated.run)
     validated = await fit(services.workers, partition, records, version, validated)
     info = partition.append_checked(validated.run, verification=guard)
-    await services.replicas.written(partition, info)
+    await services.replicas.appends.written(partition, info)
     waiting[tp] = (partition, info.last_offset + 1)
     return PartitionResponse(
         index=tp.partition,

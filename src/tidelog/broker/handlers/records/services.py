@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.purgatory.purgatories import Purgatories
-    from tidelog.broker.replication.replica_manager import ReplicaManager
+    from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.workers import Workers
     from tidelog.common.clock import Clock
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from support.appending import append
 from support.loop import until
 from support.wire import batch, connected, fetch_request, produce_request, run, serving
 from tidelog.broker.requests._session import View
@@ -170,7 +171,7 @@ def test_read_committed_stops_at_the_open_transaction_and_lists_aborted_ones(tmp
             assert values(only(await client.fetch("t", 0, isolation_level=1)).records) == []
             assert values(only(await client.fetch("t", 0)).records) == [b"a", b"plain"]
             marker = end_txn_marker(producer_id=7, producer_epoch=0, committed=False, coordinator_epoch=0, timestamp=1)
-            await broker.replicas.append(tp, marker, origin=AppendOrigin.COORDINATOR)
+            await append(broker.replicas, tp, marker, origin=AppendOrigin.COORDINATOR)
             part = only(await client.fetch("t", 0, isolation_level=1))
             assert part.last_stable_offset == part.high_watermark == 3
             assert [(one.producer_id, one.first_offset) for one in part.aborted_transactions] == [(7, 0)]

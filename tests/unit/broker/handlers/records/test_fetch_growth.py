@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from support.appending import append
 from support.loop import until
 from support.pins import all_given_back, pins
 from support.wire import batch, connected, fetch_request, run, serving
@@ -110,7 +111,7 @@ def test_the_aborted_list_ends_with_what_is_returned(tmp_path):
                 marker = end_txn_marker(
                     producer_id=producer, producer_epoch=0, committed=False, coordinator_epoch=0, timestamp=1
                 )
-                await broker.replicas.append(tp, marker, origin=AppendOrigin.COORDINATOR)
+                await append(broker.replicas, tp, marker, origin=AppendOrigin.COORDINATOR)
                 if producer % 100 == 99:
                     broker.replicas.topic("t")[0].log.roll()
             offset, told, fetches = 0, [], 0

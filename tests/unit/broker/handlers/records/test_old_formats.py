@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reference.records.message_set import iter_messages, unwrap
+from support.appending import append
 from support.wire import NOW, batch, connected, fetch_request, run, serving
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.handlers.records.preparation import PACKED_ON_LOOP
@@ -140,7 +141,7 @@ def test_markers_and_what_producers_number_need_magic_2(tmp_path: Path, magic: i
             assert answer.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
             marker = end_txn_marker(producer_id=4, producer_epoch=0, committed=True, coordinator_epoch=0, timestamp=NOW)
             with pytest.raises(KafkaError) as caught:
-                await broker.replicas.append(TopicPartition("t", 0), marker, origin=AppendOrigin.COORDINATOR)
+                await append(broker.replicas, TopicPartition("t", 0), marker, origin=AppendOrigin.COORDINATOR)
             assert caught.value.code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
     run(go())

@@ -1,10 +1,11 @@
-"""Every partition that this broker hosts: who leads what, appending for those who wait, waking them up.
+"""Every partition that this broker hosts: made, given its role, found, and given up.
 
-The controller decides and calls `apply_leader_and_isr` and `stop_replicas`; handlers and coordinators ask for
-partitions. Making a new partition's files takes a millisecond on an ordinary file system; those of a large topic may
-be announced (`expect`) instead: each is made when somebody asks for it, the others in passing.
+The controller decides and calls `apply_leader_and_isr` and `stop_replicas` (by way of `control_requests.py`); handlers
+and coordinators ask for partitions. Making a new partition's files takes a millisecond on an ordinary file system;
+those of a large topic may be announced (`expect`) instead: each is made when somebody asks for it, the others in
+passing.
 
-Whatever moves a log end offset or a high watermark ends in `on_moved`, the only place that wakes waiting requests.
+Its parts are reached by name: `waking` tells those who wait, `appends` is what a producer waits for, `flusher` syncs.
 Everything here runs on the event loop's thread.
 """
 
@@ -17,31 +18,24 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
-from tidelog.broker.detached import outcome_of
 from tidelog.broker.metadata.images import PartitionState
-from tidelog.broker.purgatory.timing_wheel import TimerEntry
+from tidelog.broker.replication.appends import Appends
+from tidelog.broker.replication.committed_reads import committed_batches
 from tidelog.broker.replication.flusher import Flusher
+from tidelog.broker.replication.hosted import HostedPartitions
 from tidelog.broker.replication.isr_changes import AlterIsr, IsrChanges
-from tidelog.broker.replication.waiting import DelayedProduce
+from tidelog.broker.replication.waking import Waking
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
-from tidelog.log.append import AppendInfo, AppendOrigin
 from tidelog.log.config import LogConfig
 from tidelog.log.directory.log_dir import LogDir
-from tidelog.records.format.attributes import MAGIC_V2
-from tidelog.records.format.layout import (
-    BASE_TIMESTAMP_OFFSET,
-    LAST_OFFSET_DELTA_OFFSET,
-    LENGTH_OFFSET,
-    LOG_OVERHEAD,
-    MAGIC_OFFSET,
-)
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
     from tidelog.broker.metadata.cache import MetadataCache
     from tidelog.broker.metadata.topic_configs import TopicConfigs
     from tidelog.broker.purgatory.purgatories import Purgatories
+    from tidelog.broker.replication.fetcher import Fetchers
     from tidelog.broker.replication.partition import Partition
     from tidelog.common.clock import Clock
     from tidelog.log.manager.manager import LogManager
@@ -52,7 +46,6 @@ logger = logging.getLogger("tidelog.replication")
 #: Runs a task that must not die: its failure is the broker's.
 Spawn = Callable[[str, Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 LeadershipCallback = Callable[[TopicPartition, "int | None"], None]
-READ_CHUNK = 1 << 20
 #: How many expected partitions are made between two breaths of the event loop.
 MAKE_CHUNK = 8
 
@@ -68,6 +61,7 @@ class ReplicaManager:
         metadata: MetadataCache,
         purgatories: Purgatories,
         alter_isr: AlterIsr,
+        fetchers: Fetchers,
         clock: Clock,
         spawn: Spawn,
     ) -> None:
@@ -76,23 +70,27 @@ class ReplicaManager:
         self._topic_configs = topic_configs
         self._logs = logs
         self._metadata = metadata
-        self._purgatories = purgatories
         self._clock = clock
         self._spawn = spawn
-        self._partitions: dict[TopicPartition, Partition] = {}
-        self._topics: dict[str, dict[int, Partition]] = {}
-        self._names: dict[bytes, str] = {}
-        self._offline: set[TopicPartition] = set()
+        self._fetchers = fetchers
+        self._hosted = HostedPartitions()
+        self._partitions = self._hosted.partitions
         #: Roles in partitions that are yet to be made.
         self._expected: dict[TopicPartition, PartitionState] = {}
         self._making: asyncio.Task[None] | None = None
         self._leadership: list[LeadershipCallback] = []
         self._changes: list[Callable[[], None]] = []
-        self._isr_changes = IsrChanges(alter_isr, self._on_isr_changed)
-        self._next_look: TimerEntry | None = None
         self.flusher = Flusher(logs)
-        #: Appends that are in the log and count when they are synced.
-        self._syncing: set[asyncio.Task[None]] = set()
+        self.waking = Waking(purgatories)
+        self.appends = Appends(self.flusher, self.waking, purgatories)
+        self._isr_changes = IsrChanges(
+            alter=alter_isr,
+            partitions=self._partitions.values,
+            on_changed=self._on_isr_changed,
+            config=config,
+            clock=clock,
+            timer=purgatories.timer,
+        )
         logs.on_dir_failure(self._on_dir_failure)
         config.on_change(self._on_config)
 
@@ -106,11 +104,11 @@ class ReplicaManager:
 
     def topic(self, name: str) -> dict[int, Partition]:
         """The hosted partitions of a topic, by number."""
-        return self._topics.get(name, {})
+        return self._hosted.topic(name)
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of a topic of which a partition is hosted here."""
-        return self._names.get(topic_id)
+        return self._hosted.topic_name(topic_id)
 
     def hosted(self, topic: str) -> list[TopicPartition]:
         return [partition.tp for partition in self.topic(topic).values()]
@@ -120,7 +118,7 @@ class ReplicaManager:
         partition = self.partition(tp)
         if partition is not None:
             return ErrorCode.KAFKA_STORAGE_ERROR if partition.offline else partition
-        if tp in self._offline:
+        if self._hosted.is_offline(tp):
             return ErrorCode.KAFKA_STORAGE_ERROR
         known = self._metadata.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -143,7 +141,7 @@ class ReplicaManager:
             except KafkaError as error:
                 logger.error("%s could not be opened: %s", state.tp, error)
                 failures[state.tp] = error.code
-                self._offline.add(state.tp)
+                self._hosted.set_offline(state.tp)
         self._changed()
         return failures
 
@@ -177,17 +175,16 @@ class ReplicaManager:
             from tidelog.broker.replication.partition import Partition  # what a broker with no partitions goes without
 
             log = self._log_of(state)
-            partition = Partition(tp, state.topic_id, log, self.node_id, self._clock, self._on_disk_failure)
+            partition = Partition(
+                tp, state.topic_id, log, self.node_id, self._clock, self._fetchers, self._on_disk_failure
+            )
             self._equip(partition, log)
-            self._partitions[tp] = partition
-            self._topics.setdefault(tp.topic, {})[tp.partition] = partition
-            self._names[state.topic_id] = tp.topic
-            self._offline.discard(tp)
-        if len(state.replicas) > 1 and self._next_look is None:
-            self._look_for_laggards()
+            self._hosted.add(partition)
+        if len(state.replicas) > 1:
+            self._isr_changes.watch()
         if partition.become(state):
             self._tell_leadership(tp, state.leader_epoch if partition.is_leader else None)
-        self.on_moved(partition)
+        self.waking.on_moved(partition)
 
     def _log_of(self, state: PartitionState) -> PartitionLog:
         """The partition's log, made if it is new. Raises KafkaError."""
@@ -235,22 +232,16 @@ class ReplicaManager:
             except KafkaError as error:
                 failures = dict.fromkeys(wanted, error.code)
         for tp in hosted:
-            self._wake(tp)
+            self.waking.wake(tp)
         self._changed()
         return failures
 
     def _forget(self, tp: TopicPartition) -> Partition | None:
-        partition = self._partitions.pop(tp, None)
         self._expected.pop(tp, None)
-        self._offline.discard(tp)
+        partition = self._hosted.remove(tp)
         if partition is None:
             return None
-        partition.is_leader = False
-        rest = self._topics[tp.topic]
-        del rest[tp.partition]
-        if not rest:
-            del self._topics[tp.topic]
-            self._names.pop(partition.topic_id, None)
+        partition.resign()
         self._tell_leadership(tp, None)
         return partition
 
@@ -260,7 +251,7 @@ class ReplicaManager:
         if partition is not None:
             self._equip(partition, log)
             self._changed()
-            self.on_moved(partition)
+            self.waking.on_moved(partition)
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
         for partition in self.topic(topic).values():
@@ -279,19 +270,17 @@ class ReplicaManager:
             partition = self._forget(tp)
             if partition is not None:
                 partition.offline = True
-                self._wake(tp)
-            self._offline.add(tp)
+                self.waking.wake(tp)
+            self._hosted.set_offline(tp)
         self._changed()
 
     def shutdown(self) -> None:
         """Lead nothing any more; the logs belong to the log manager."""
         self._expected.clear()
         self._isr_changes.stop()
-        if self._next_look is not None:
-            self._next_look.cancel()
-        for tp in list(self._partitions):
-            self._forget(tp)
-            self._wake(tp)
+        for partition in list(self._partitions.values()):
+            self._forget(partition.tp)
+            self.waking.wake(partition.tp)
         self._changed()
 
     # -- callbacks ---------------------------------------------------------------------------------------------------
@@ -320,136 +309,25 @@ class ReplicaManager:
         for callback in self._leadership:
             callback(tp, epoch)
 
-    # -- waking ------------------------------------------------------------------------------------------------------
+    def _on_isr_changed(self, partition: Partition) -> None:
+        self._changed()
+        self.waking.on_moved(partition)
 
-    def on_moved(self, partition: Partition) -> None:
-        """Records were appended, or the high watermark moved: tell who watches, wake who waits."""
-        if partition.watchers:
-            high_watermark = partition.log.high_watermark
-            for callback in list(partition.watchers):
-                callback(high_watermark)
-        self._wake(partition.tp)
-
-    def _wake(self, tp: TopicPartition) -> None:
-        waiting = self._purgatories
-        if waiting.fetch:
-            waiting.fetch.check(tp)
-        if waiting.produce:
-            waiting.produce.check(tp)
-        if waiting.delete_records:
-            waiting.delete_records.check(tp)
+    # -- followers and coordinators ----------------------------------------------------------------------------------
 
     def on_follower_fetch(self, partition: Partition, node: int, offset: int, log_start_offset: int) -> bool:
         """A follower has everything before `offset`; whether the high watermark moved by that."""
         moved = partition.on_follower_fetch(node, offset, log_start_offset, self._clock.monotonic())
         self._isr_changes.on_fetch(partition, node)
         if moved:
-            self.on_moved(partition)
-        elif self._purgatories.delete_records:
-            self._purgatories.delete_records.check(partition.tp)
+            self.waking.on_moved(partition)
+        else:
+            self.waking.on_log_start_moved(partition.tp)
         return moved
-
-    def _look_for_laggards(self) -> None:
-        """Every half of replica.lag.time.max.ms, from the first partition with followers on."""
-        lag = self._config[keys.REPLICA_LAG_TIME_MAX_MS] / 1000
-        self._isr_changes.shrink(self._partitions.values(), self._clock.monotonic(), lag)
-        self._next_look = self._purgatories.timer.call_later(lag / 2, self._look_for_laggards)
-
-    def _on_isr_changed(self, partition: Partition) -> None:
-        self._changed()
-        self.on_moved(partition)
-
-    # -- for the broker's own writers and readers --------------------------------------------------------------------
-
-    async def append(
-        self,
-        tp: TopicPartition,
-        batches: bytes | bytearray,
-        *,
-        acks: int = -1,
-        timeout_ms: int = 30_000,
-        origin: AppendOrigin = AppendOrigin.COORDINATOR,
-    ) -> AppendInfo:
-        """Append for a coordinator; resolves when `acks` are satisfied. Raises KafkaError."""
-        partition = self.leader_or_error(tp)
-        if isinstance(partition, ErrorCode):
-            raise KafkaError(partition)
-        if acks == -1:
-            partition.require_min_isr()
-        info = partition.append_checked(partition.prepare(bytearray(batches), origin=origin).run, origin)
-        await self.written(partition, info)
-        if acks == -1:
-            await self.committed({tp: (partition, info.last_offset + 1)}, timeout_ms)
-        return info
-
-    async def written(self, partition: Partition, info: AppendInfo) -> None:
-        """Until an append counts as written (`flush.messages`), and tell who waits for it. Raises KafkaError.
-
-        The records are in the log, whether their producer waits on or leaves: others are to see them all the same.
-        """
-        if not info.flush_required:
-            self.on_moved(partition)
-            return
-        task = asyncio.get_running_loop().create_task(self._synced(partition, info), name=f"sync of {partition.tp}")
-        self._syncing.add(task)
-        task.add_done_callback(self._syncing.discard)
-        await outcome_of(task)
-
-    async def _synced(self, partition: Partition, info: AppendInfo) -> None:
-        await self.flusher.durable(partition.log, info.last_offset + 1)
-        if partition.is_leader:
-            partition.advance_high_watermark()
-        self.on_moved(partition)
-
-    async def committed(self, required: dict[TopicPartition, tuple[Partition, int]], timeout_ms: int) -> None:
-        """Wait until everything before these offsets is committed; KafkaError of the first that cannot be."""
-        for code in (await self.commit_codes(required, timeout_ms)).values():
-            if code:
-                raise KafkaError(code)
-
-    async def commit_codes(
-        self, required: dict[TopicPartition, tuple[Partition, int]], timeout_ms: int
-    ) -> dict[TopicPartition, ErrorCode]:
-        """Wait for acks=all of several partitions; what came of each."""
-        operation = DelayedProduce(required)
-        if not self._purgatories.produce.try_or_watch(operation, required, timeout_ms):
-            await operation.done
-        return operation.results
 
     def read_committed_batches(self, tp: TopicPartition, start: int | None = None) -> Iterator[bytes]:
         """Everything up to the high watermark, in chunks of whole batches: what a coordinator loads."""
         partition = self.leader_or_error(tp)
         if isinstance(partition, ErrorCode):
             raise KafkaError(partition)
-        log = partition.log
-        offset = log.log_start_offset if start is None else max(start, log.log_start_offset)
-        end = log.high_watermark
-        while offset < end:
-            result = log.read(offset, READ_CHUNK, upper_bound=end)
-            if result.slice is None or result.slice.size == 0:
-                return
-            try:
-                data = result.slice.read()
-            finally:
-                result.slice.release()
-            whole, offset = whole_batches(data, offset)
-            if not whole:
-                return
-            yield whole
-
-
-def whole_batches(data: bytes, offset: int) -> tuple[bytes, int]:
-    """The whole batches at the front of what was read, and the offset after the last of them."""
-    position = 0
-    while len(data) - position > MAGIC_OFFSET:
-        size = LOG_OVERHEAD + int.from_bytes(data[position + LENGTH_OFFSET : position + LOG_OVERHEAD], "big")
-        if len(data) - position < size:
-            break
-        base = int.from_bytes(data[position : position + LENGTH_OFFSET], "big", signed=True)
-        delta = 0
-        if data[position + MAGIC_OFFSET] == MAGIC_V2:
-            last_delta = data[position + LAST_OFFSET_DELTA_OFFSET : position + BASE_TIMESTAMP_OFFSET]
-            delta = int.from_bytes(last_delta, "big")
-        offset = max(offset, base + delta + 1)
-        position += size
-    return data[:position], offset
+        return committed_batches(partition.log, start)
