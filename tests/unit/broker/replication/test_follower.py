@@ -38,7 +38,7 @@ def test_a_leader_that_is_to_follow_stops_appends_and_asks_for_a_fetcher(tmp_pat
             assert broker.fetchers.asked[4:] == [(TP, None)], "who leads fetches from nobody"
             assert (partition.leading.epoch_start, partition.following) == (2, None)
             await append(broker.replicas, TP, batch(b"d"))
-            assert partition.log.leader_epochs.entries == [(3, 0), (8, 2)]
+            assert list(partition.log.leader_epochs.entries) == [(3, 0), (8, 2)]
 
     run(main())
 
@@ -68,7 +68,7 @@ def test_a_log_is_cut_where_it_parts_from_the_leaders(tmp_path):
     for epoch, batches in ((1, 5), (2, 3)):
         log.assign_epoch(epoch, log.log_end_offset)
         fill(log, batches, records=1, epoch=epoch)
-    assert log.leader_epochs.entries == [(1, 0), (2, 5)]
+    assert list(log.leader_epochs.entries) == [(1, 0), (2, 5)]
     assert truncation_offset(log, 1, 5) == 5
     assert truncation_offset(log, 2, 6) == 6, "the leader has less of the same epoch"
     assert truncation_offset(log, 2, 99) == 8, "the leader has more of it"
