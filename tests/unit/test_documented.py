@@ -17,7 +17,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker/handlers": 7.3,
     "broker/network": 10.0,
     "broker/purgatory": 16.3,
-    "broker/replication": 13.4,
     "broker/store": 13.4,
     "cli": 11.1,
     "log": 14.1,
