@@ -22,7 +22,6 @@ SHORT_OF_IT: dict[str, float] = {
     "log": 14.1,
     "net": 13.3,
     "records": 11.2,
-    "spark": 13.4,
     "testing": 15.3,
 }
 #: Rendered from the schemas, and declarations whose prose is in strings that the reference page is made of.

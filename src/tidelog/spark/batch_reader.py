@@ -27,7 +27,11 @@ _WORTH_SPLITTING = 500_000
 
 
 class RangePartition(InputPartition):
-    """One task of wire mode."""
+    """One task of wire mode.
+
+    `value`, which Spark wants every partition to have, is the range as a tuple; an empty scan gets a partition whose
+    value is None.
+    """
 
     def __init__(self, part: OffsetRange, topic_id: bytes | None) -> None:
         super().__init__(tuple(part))
@@ -59,6 +63,9 @@ class BatchReader(DataSourceReader):
         self._narrowing = Narrowing()
 
     def partitions(self) -> list[InputPartition]:
+        """The tasks. All offsets are fixed here: what is appended while they run is not read, so that two scans of one
+        DataFrame differ only if it is planned twice.
+        """
         options = self._options
         if options.mode == SEGMENTS:
             from tidelog.spark.segment_scan import plan_segments
@@ -84,6 +91,7 @@ class FilteringBatchReader(BatchReader):
     """The form for sessions that push filters down."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Takes note of the filters and gives all of them back: Spark is to apply them to the rows, too."""
         self._narrowing = Narrowing.of(filters)
         return filters
 

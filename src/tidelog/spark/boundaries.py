@@ -2,6 +2,13 @@
 
 `Topics` is what both ways to read offer (brokers over the wire, log directories on disk); everything here works on it
 and touches neither.
+
+The order in which Spark's source lets options win is kept: one time for all partitions (`startingTimestamp`), times by
+partition, offsets by partition, a word. Offsets by partition must name all partitions, or none of those left out would
+ever be read without anybody noticing.
+
+Between two questions the cluster may change. A topic that a pattern matched is gone when its end is asked for: that is
+no error, but a topic that does not match any more. A topic named by the user that is gone is an error.
 """
 
 from __future__ import annotations
@@ -111,6 +118,9 @@ def ending_offsets(options: SourceOptions, topics: Topics, partitions: list[Topi
 
 
 def _offsets_of(boundary: Boundary, topics: Topics, partitions: list[TopicPartition], option: str) -> Offsets:
+    """Offsets for one side of the query. EARLIEST is replaced by numbers at once, as retention would move it on between
+    planning and reading; LATEST stays a mark for whoever decides when "now" is.
+    """
     if boundary.timestamp is not None:
         return topics.at_timestamp(dict.fromkeys(partitions, boundary.timestamp))
     if boundary.timestamps is not None:
@@ -127,6 +137,7 @@ def _offsets_of(boundary: Boundary, topics: Topics, partitions: list[TopicPartit
 
 
 def _check_complete(given: Offsets, partitions: list[TopicPartition], option: str) -> None:
+    """Spark's own words: users search for them."""
     if set(given) != set(partitions):
         raise UsageError(
             f"If {option} contains specific offsets, you must specify all TopicPartitions.\n"
@@ -139,7 +150,10 @@ def _names(partitions: Iterable[TopicPartition]) -> str:
 
 
 def batch_ranges(options: SourceOptions, topics: Topics) -> list[OffsetRange]:
-    """What a batch query reads, one range per partition (empty ones included)."""
+    """What a batch query reads, one range per partition (empty ones included).
+
+    Starts are resolved before ends, so that a log which grows meanwhile gives a larger range and never a negative one.
+    """
     partitions = assigned(options, topics)
     starts = starting_offsets(options, topics, partitions)
     ends = ending_offsets(options, topics, partitions)

@@ -79,6 +79,9 @@ class CommitProtocol:
         self._log = DecisionLog(client.cluster, topic, query)
 
     def commit(self, transactions: Iterable[OpenTransaction]) -> None:
+        """Steps 1 to 6. Whoever calls it again for the same batch, with other transactions, gets the first decision
+        carried out.
+        """
         self._client.run(self._commit(tuple(transactions)))
 
     def abort(self) -> None:
@@ -161,6 +164,9 @@ async def carry_out(cluster: ClusterClient, decision: Decision, step: Step) -> N
 
 
 async def _was_committed(cluster: ClusterClient, transaction: OpenTransaction) -> bool:
+    """An end that is refused may be one that was made before: by us, when the answer was lost, or by an earlier
+    driver.
+    """
     try:
         found = await describe_transaction(cluster, transaction.transactional_id)
     except KafkaError as error:

@@ -46,6 +46,7 @@ async def read_entries(cluster: ClusterClient, partitions: Iterable[TopicPartiti
 async def _fetch(
     cluster: ClusterClient, ranges: Mapping[TopicPartition, tuple[int, int]], isolation: int
 ) -> list[Fetched]:
+    """All pieces of the ranges, kept: the topic is small, as compaction leaves one record per query."""
     wanted = {tp: FetchRange(start, end) for tp, (start, end) in ranges.items() if start < end}
     fetcher = Fetcher(cluster, wanted, isolation=isolation)
     fetched: list[Fetched] = []
@@ -62,6 +63,7 @@ async def _fetch(
 
 
 def _take_committed(piece: Fetched, entries: Entries) -> None:
+    """Later records win, within and across pieces; markers and aborted records are left out by the kernel."""
     from tidelog.records.arrow import batches_to_arrow
 
     last = None if piece.end is None else piece.end - 1

@@ -114,7 +114,11 @@ class Claim(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What the log says of one query. `decided` is the latest decision as it was written."""
+    """What the log says of one query. `decided` is the latest decision as it was written.
+
+    Kept as bytes until somebody needs to know: a decision that a newer version of Tidelog has made about another query
+    is no reason to fail this one.
+    """
 
     query: str
     decided: bytes | None = None
@@ -198,6 +202,11 @@ class DecisionLog:
         return True
 
     async def _write(self, rows: dict[str, bytes], removed: Iterable[str]) -> None:
+        """One transaction with all rows, in the query's partition; removals also wherever an older count of partitions
+        has put the key. It must be over before `_limit_ms`, which is also what its transaction lives: a commit that
+        comes later is refused by the coordinator, so that "took too long" means "not decided", but for an answer that
+        was lost.
+        """
         import pyarrow as pa
 
         home = home_of(self._query, self._count())

@@ -23,7 +23,10 @@ OffsetsJson = dict[str, dict[str, int]]
 
 
 class OffsetRange(NamedTuple):
-    """Offsets [start, end) of one partition."""
+    """Offsets [start, end) of one partition.
+
+    `end` is where the next range begins, as everywhere in Kafka: a position is the offset of the next record to come.
+    """
 
     topic: str
     partition: int
@@ -44,6 +47,7 @@ def to_json(offsets: Mapping[TopicPartition, int]) -> OffsetsJson:
 
 
 def from_json(value: Mapping[str, Mapping[str, int]]) -> Offsets:
+    """The offsets of a checkpoint; partitions are text there, as JSON has no other keys."""
     return {
         TopicPartition(topic, int(number)): int(offset)
         for topic, partitions in value.items()
@@ -87,7 +91,12 @@ def _malformed(option: str, text: str, example: str) -> UsageError:
 
 
 def rate_limit(limit: int, start: Offsets, end: Offsets) -> Offsets:
-    """At most about `limit` offsets, shared out in proportion to the backlogs; a small one is not starved."""
+    """At most about `limit` offsets, shared out in proportion to the backlogs; a small one is not starved.
+
+    `maxOffsetsPerTrigger=1000` with backlogs of 9,000 and 1,000 takes 900 and 100. A share of less than one offset is
+    rounded up, all others down: a partition with one waiting record beside one with a million still moves. Offsets are
+    not records where compaction has been: a trigger may bring fewer.
+    """
     sizes = {tp: end[tp] - start[tp] for tp in end if tp in start and end[tp] > start[tp]}
     total = sum(sizes.values())
     if total < 1:
@@ -109,7 +118,11 @@ class TriggerDelay:
         self._last_ms: int | None = None
 
     def holds_back(self, start: Offsets, end: Offsets, now_ms: int) -> bool:
-        """Whether this trigger should take nothing yet."""
+        """Whether this trigger should take nothing yet.
+
+        Fewer than `minOffsetsPerTrigger` wait, and the last batch is younger than `maxTriggerDelay`. The first trigger
+        of a run is never held back: nobody knows how long the query was away.
+        """
         waiting = sum(max(end[tp] - start.get(tp, 0), 0) for tp in end)
         due = self._last_ms is None or now_ms - self._last_ms >= self._max_delay_ms
         if not due and waiting < self._min_offsets:
@@ -142,10 +155,12 @@ def split_ranges(
 
 
 def _share(size: int, total: int, parts: int) -> int:
+    """How many of `parts` a range of this size deserves, rounded to the nearest, at least one."""
     return max(math.floor(size / total * parts + 0.5), 1)
 
 
 def _cut(part: OffsetRange, count: int) -> list[OffsetRange]:
+    """Into equal pieces; what does not divide evenly is spread over the last ones, and empty pieces are left out."""
     pieces = []
     start = part.start
     for index in range(count):

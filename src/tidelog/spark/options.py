@@ -10,6 +10,10 @@ Spark hands options over in lower case. What is ours in addition:
     delivery           exactly_once (default) or at_least_once, for the sink
     includeTimestamp   true: the sink takes the records' time from a `timestamp` column
     queryId, batchId   in foreachBatch: names the write, so that it is done once however often the batch is replayed
+
+Spark's own source refuses what it cannot honour, and so do we, with its words where users know them: deserializers and
+offset resets belong to Spark, `group.id` is allowed but commits nothing unless asked to. Everything that begins with
+`kafka.` goes to the client without that prefix, and the client names what it does not know.
 """
 
 from __future__ import annotations
@@ -56,6 +60,10 @@ class Boundary:
 
 @dataclass(frozen=True)
 class SourceOptions:
+    """What the source was told, checked. Exactly one of `assign`, `subscribe` and `pattern` is set. It is pickled to
+    every task, so that it holds nothing but plain values.
+    """
+
     kafka: dict[str, str]
     assign: tuple[TopicPartition, ...] | None
     subscribe: tuple[str, ...] | None
@@ -79,11 +87,16 @@ class SourceOptions:
 
     @property
     def read_committed(self) -> bool:
+        """Kafka's default is read_uncommitted, here as well: rows of aborted transactions are rows then."""
         return self.kafka.get("isolation.level") == "read_committed"
 
 
 @dataclass(frozen=True)
 class SinkOptions:
+    """What the sink was told, checked. `query_id` and `batch_id` come from the user; Spark's own come with each
+    batch.
+    """
+
     kafka: dict[str, str] = field(default_factory=dict)
     topic: str | None = None
     include_timestamp: bool = False
@@ -101,10 +114,12 @@ class _Raw:
         self._values = {name.lower(): value for name, value in options.items()}
 
     def text(self, name: str) -> str | None:
+        """The option without blanks around it; None if it was not given."""
         value = self._values.get(name.lower())
         return value.strip() if value is not None else None
 
     def flag(self, name: str, default: bool) -> bool:
+        """`true` or `false` in any case; anything else is an error rather than a silent false."""
         text = self.text(name)
         if text is None:
             return default
@@ -113,6 +128,7 @@ class _Raw:
         return text.lower() == "true"
 
     def count(self, name: str, default: int | None = None, *, least: int = 1) -> int | None:
+        """A whole number that is not less than `least`."""
         text = self.text(name)
         if text is None:
             return default
@@ -121,6 +137,7 @@ class _Raw:
         return int(text)
 
     def duration_ms(self, name: str, default: int) -> int:
+        """Durations as Spark writes them: `30s`, `15m`; a bare number is milliseconds."""
         text = self.text(name)
         if text is None:
             return default
@@ -147,6 +164,9 @@ def schema_options(options: Mapping[str, str]) -> tuple[tuple[str, ...] | None, 
 
 
 def source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
+    """The options of a source. A stream starts at the latest offsets unless told otherwise, a batch at the earliest, as
+    in Spark's own: a stream is for what is to come, a batch for what there is.
+    """
     raw = _Raw(options)
     mode = _choice(raw, "mode", WIRE, (WIRE, SEGMENTS))
     paths = tuple(part.strip() for part in (raw.text("path") or "").split(",") if part.strip())
@@ -186,6 +206,7 @@ def source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOpti
 
 
 def sink_options(options: Mapping[str, str]) -> SinkOptions:
+    """The options of a sink. `batchId` without `queryId` would name every query's batch 5 the same."""
     raw = _Raw(options)
     kafka = raw.kafka(_FORBIDDEN_SINK)
     _check_place(kafka, WIRE, ())
@@ -205,6 +226,9 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
 
 
 def _check_place(kafka: Mapping[str, str], mode: str, paths: tuple[str, ...]) -> None:
+    """Where the records are: brokers for wire mode, directories for segments mode; both are needed before anything is
+    asked.
+    """
     if mode == SEGMENTS:
         if not paths:
             raise UsageError('mode=segments needs the log directories: .load("/data/kafka-logs") or option path')
@@ -215,6 +239,7 @@ def _check_place(kafka: Mapping[str, str], mode: str, paths: tuple[str, ...]) ->
 
 
 def _strategy(raw: _Raw) -> tuple[str, str]:
+    """Which of the three ways to name topics was chosen, and its text."""
     given = [(name, text) for name in STRATEGIES if (text := raw.text(name)) is not None]
     choices = "assign, subscribe, subscribePattern"
     if not given:
@@ -242,6 +267,7 @@ def _choice(raw: _Raw, name: str, default: str, choices: tuple[str, ...]) -> str
 
 
 def _forbid_endings(raw: _Raw) -> None:
+    """A stream has no end. `endingTimestamp` is only warned about, as Spark's own source lets it pass."""
     for name in ("endingOffsets", "endingOffsetsByTimestamp"):
         if raw.text(name) is not None:
             raise UsageError(f"{name} is not valid in streaming queries: a stream has no end")

@@ -4,6 +4,10 @@ Used are comparisons of topic, partition, offset and timestamp with constants. A
 record before the first one at or after it is earlier. One before 1970 bounds nothing, for no record is older (and
 ListOffsets takes negative times for codes of its own). An upper bound of time is of no use, for later records may carry
 earlier times.
+
+Spark evaluates all filters again on the rows, whatever is said here. So a bound may be too wide, never too narrow: each
+rule must be sure of what it leaves out. Filters on anything else (a part of the value, two columns compared) are passed
+over.
 """
 
 from __future__ import annotations
@@ -24,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Narrowing:
-    """Bounds on what can match. `offset_end` is exclusive."""
+    """Bounds on what can match. `offset_end` is exclusive.
+
+    None: that column bounds nothing. An empty set of topics matches nothing, and no task is planned.
+    """
 
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
@@ -34,6 +41,9 @@ class Narrowing:
 
     @staticmethod
     def of(filters: Iterable[Filter]) -> Narrowing:
+        """The bounds that the filters put together. Several on one column narrow it further: `offset >= 10` and `offset
+        > 20` start at 21; topics of two `in` lists are those in both.
+        """
         from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
         topics: set[str] | None = None
@@ -68,6 +78,9 @@ class Narrowing:
         )
 
     def apply(self, ranges: list[OffsetRange], topics: Topics) -> list[OffsetRange]:
+        """The ranges, narrowed; empty ones are dropped, so that no task is started for them. The time index is asked
+        last, about what is left.
+        """
         kept = [
             part
             for part in ranges
@@ -98,4 +111,5 @@ def _earlier(one: int | None, other: int) -> int:
 
 
 def _milliseconds(value: datetime) -> int:
+    """Rounded down: a filter to the microsecond must not lose a record of the same millisecond."""
     return math.floor(value.timestamp() * 1000)

@@ -31,7 +31,10 @@ ACCEPTED = {
 
 @dataclass(frozen=True)
 class RowColumns:
-    """Which columns of the DataFrame go where."""
+    """Which columns of the DataFrame go where.
+
+    Checked once, when the query is planned: a wrong type is the user's error, and should not be a task's.
+    """
 
     topic: str | None
     names: tuple[str, ...]

@@ -5,6 +5,11 @@
 
 as in Spark's own Kafka source. The records' kernel makes six of these columns; topic and partition are the same for
 all rows of a batch and are made here. Only the columns that are asked for are decoded.
+
+Spark is strict about Arrow: a column of the declared name with another type is an error at best, and wrong values at
+worst. Timestamps are microseconds in UTC there and milliseconds here; `timestampType` is an int of which we know one
+byte; "no headers" is null, not an empty list, as Spark's own source has it. Keys and values are binary in both, and go
+through untouched.
 """
 
 from __future__ import annotations
@@ -64,6 +69,9 @@ class RowAssembler:
         self._constants: dict[str, pa.Array] = {}
 
     def assemble(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch as Spark wants it, without copying keys and values: arrays are passed on, two columns are cast, two
+        are constants.
+        """
         import pyarrow as pa
 
         arrays = [

@@ -4,6 +4,10 @@ A task is a list of offset ranges, cut at batches that the offset index knows. T
 runs, and again at each segment's end: compaction or retention may have replaced or removed those that the planner saw,
 and a topic of the same name may have taken the place of the old one (which its id tells). Nothing is mapped into memory
 (a file that is truncated meanwhile would kill the process), and nothing is locked.
+
+Why offsets and not positions travel to the tasks: a position is only right for the file that was looked at, and the
+cleaner replaces files. An offset is right as long as the partition lives. The index makes one from the other in
+microseconds.
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ _CHUNK = 8 << 20
 
 
 class SegmentRange(NamedTuple):
+    """A range of one partition, where it lies, about how many bytes it has, and whose it is."""
+
     directory: str
     range: OffsetRange
     size: int
@@ -92,6 +98,7 @@ def _bytes_of(reader: PartitionReader, part: OffsetRange) -> int:
 
 
 def _span(segment: SegmentReader, inside: OffsetRange) -> int:
+    """Bytes of the file from the batch that holds the start to the one behind the end, as far as the index tells."""
     index = _index_of(segment)
     end = index.offset_after(index.position_of(inside.end))
     stop = _size_of(segment) if end is None else index.position_of(end)
@@ -110,6 +117,9 @@ def _index_of(segment: SegmentReader) -> OffsetIndexView:
 
 
 def _cut(directory: str, part: OffsetRange, task_bytes: int) -> Iterator[SegmentRange]:
+    """Pieces of about `task_bytes`, which begin where an index entry does. The last may be half as large again: a piece
+    of a few bytes would be a task of its own.
+    """
     reader = PartitionReader(directory)
     topic_id = reader.topic_id
     held = list(_segments_of(reader, part))
@@ -134,7 +144,10 @@ def _cut(directory: str, part: OffsetRange, task_bytes: int) -> Iterator[Segment
 def scan_segments(
     options: SourceOptions, partition: SegmentPartition, columns: tuple[str, ...]
 ) -> Iterator[pa.RecordBatch]:
-    """The records of the task's ranges."""
+    """The records of the task's ranges.
+
+    Several ranges are one task where partitions are small: each is read to its end before the next begins.
+    """
     for piece in partition.ranges:
         rows = RowAssembler(piece.range.topic, piece.range.partition, columns)
         try:

@@ -53,6 +53,7 @@ class SegmentTopics:
         return found
 
     def ids(self, topics: Iterable[str]) -> dict[str, bytes]:
+        """From `partition.metadata`, which each partition's directory has since Kafka 2.8; before, there are no ids."""
         wanted = set(topics)
         found = {tp.topic: reader.topic_id for tp, reader in self._readers.items() if tp.topic in wanted}
         return {name: topic_id for name, topic_id in found.items() if topic_id is not None}
@@ -85,6 +86,9 @@ class SegmentTopics:
         return look(reader)
 
     def _end(self, reader: PartitionReader) -> int:
+        """Where reading ends: the log's end, but not behind the high watermark that was last written down. A directory
+        without that file (copied, or of a broker that was killed early) is read to its end.
+        """
         end = reader.end_offset
         end = min(end, self._high_watermarks.get(reader.topic_partition, end))
         return self._first_open(reader, end) if self._read_committed else end
@@ -107,6 +111,9 @@ class SegmentTopics:
         return min(opened.values(), default=end)
 
     def _look_for_time(self, timestamp: int, reader: PartitionReader) -> int:
+        """The first offset at or after a time. A segment whose newest time-index entry is older holds nothing of
+        interest and is passed over; the last one may hold records that its index does not know yet.
+        """
         end = self._end(reader)
         segments = reader.segments
         for segment in segments:

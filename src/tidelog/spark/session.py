@@ -3,6 +3,10 @@
     spark = tidelog_session("my pipeline")
 
 Nothing here is needed for correctness: `format("tidelog")` works in any session that has the package installed.
+
+Two of the settings are about speed (how tasks and the JVM talk, how large a batch is that Spark hands over), one about
+what is read at all (filters), the others are what a program on one machine wants. A session that exists already is
+taken as it is: Spark has one per process.
 """
 
 from __future__ import annotations

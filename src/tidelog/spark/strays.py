@@ -58,7 +58,11 @@ def is_forgotten(cluster: ClusterClient, claim: Claim) -> bool:
 
 
 async def gather(operations: Iterable[Awaitable[object]]) -> None:
-    """Run them, a bounded number at once; the first error is raised when all have ended."""
+    """Run them, a bounded number at once; the first error is raised when all have ended.
+
+    Unlike `asyncio.gather` it leaves nothing running behind: after an error of one the others still end, and a bound
+    keeps a batch of a thousand tasks from asking a coordinator a thousand things at once.
+    """
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def run(operation: Awaitable[object]) -> None:

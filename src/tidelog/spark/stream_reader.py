@@ -7,6 +7,10 @@ work on pickled copies that only read. Spark calls, in this order and again for 
 
 `initialOffset` is not kept in the checkpoint before the first batch is planned. A query that starts at the latest
 offsets therefore starts at the mark -1, and its first, empty batch pins the real offsets durably.
+
+What Spark guarantees is that a batch, once it is in the offset log, is run with the same two offsets until it has
+succeeded. Everything that depends on when it is asked (the ends, the limits, new partitions) is therefore decided in
+`latestOffset` alone; `partitions` only turns two offsets into tasks, and says what of the range is gone.
 """
 
 from __future__ import annotations
@@ -52,25 +56,34 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._client: BlockingClient | None = None
 
     def __getstate__(self) -> dict[str, Any]:
+        """A task's copy has no connection: an event loop cannot be pickled, and the task opens its own."""
         return {**self.__dict__, "_client": None}
 
     # --- offsets ------------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> OffsetsJson:
+        """Where a new query begins; not asked when there is a checkpoint."""
         if self._initial is None:
             topics = self._topics()
             self._initial = starting_offsets(self._options, topics, assigned(self._options, topics))
         return to_json(self._initial)
 
     def getDefaultReadLimit(self) -> ReadLimit:
+        """What `latestOffset` gets as its limit, unless the trigger says otherwise."""
         if self._options.max_offsets is not None:
             return ReadMaxRows(self._options.max_offsets)
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
+        """The trigger that reads what is there and ends: "there" is now, for the whole run, however many batches it
+        takes. Partitions that come later are left for the next run.
+        """
         self._ceiling = latest_offsets(self._options, self._topics)
 
     def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
+        """The end of the next batch: what there is, not beyond the ceiling, shared out by the limit. The start itself
+        means that there is nothing to do yet.
+        """
         begin = from_json(start)
         end = self._newest = latest_offsets(self._options, self._topics)
         if self._ceiling is not None:
@@ -90,6 +103,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**begin, **early, **late}
 
     def _held_back(self, begin: Offsets, end: Offsets, limit: ReadLimit) -> bool:
+        """Whether to wait for more rows; never with a ceiling, for nothing is waited for then."""
         if self._options.min_offsets is None or self._ceiling is not None:
             return False
         now = SYSTEM_CLOCK.time_ms()
@@ -98,6 +112,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._delay.holds_back(begin, end, now)
 
     def reportLatestOffset(self) -> OffsetsJson | None:
+        """For Spark's progress report: how far behind the query is."""
         return None if self._newest is None else to_json(self._newest)
 
     def commit(self, end: OffsetsJson) -> None:
@@ -109,6 +124,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             client.run(commit_group_offsets(client.cluster, self._options.group_id, done, missing_ok=True))
 
     def stop(self) -> None:
+        """The query has ended: close the connections."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -116,6 +132,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- tasks --------------------------------------------------------------------------------------------------------
 
     def partitions(self, start: OffsetsJson, end: OffsetsJson) -> list[InputPartition]:
+        """The tasks of a batch that is in the offset log."""
         topics = self._topics()
         ranges = stream_ranges(self._options, topics, from_json(start), from_json(end), self._made_anew(topics, end))
         if self._options.mode == SEGMENTS:
@@ -145,6 +162,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._client
 
     def _topics(self) -> Topics:
+        """Topics as they are at this moment; in segments mode the directories are listed anew."""
         options = self._options
         if options.mode == SEGMENTS:
             from tidelog.spark.segment_topics import SegmentTopics

@@ -2,6 +2,10 @@
 
 While Spark takes one batch, the next is being decoded and the one after it is on its way. The range ends by offset, not
 by count: offsets that compaction removed, transaction markers and aborted records leave gaps.
+
+The range was planned for a topic with a certain id. If that topic was deleted since, and another one has its name, its
+records are not what was asked for, however well their offsets fit: the id travels with the task, and the fetcher
+compares it.
 """
 
 from __future__ import annotations
@@ -48,6 +52,10 @@ def scan(
 def _pieces(
     options: SourceOptions, part: OffsetRange, reader: ArrowFetcher, client: BlockingClient
 ) -> Iterator[ArrowBatch]:
+    """What comes, until the range is done. A pause is no failure: the leader may move, the broker may be slow. But a
+    range whose end does not exist would never be done: after a few seconds of nothing it is asked whether the log still
+    reaches it, and after `kafkaConsumer.pollTimeoutMs` the task fails, for Spark to try again.
+    """
     tp = TopicPartition(part.topic, part.partition)
     fetcher, clock = reader.fetcher, client.cluster.clock
     timeout = options.poll_timeout_ms / 1000

@@ -12,24 +12,27 @@ from tidelog.spark.offsets import Offsets
 
 
 class WireTopics:
-    """`boundaries.Topics` over a driver."""
+    """`boundaries.Topics` over connections. Each question is asked anew: brokers know what is true now, we do not."""
 
     def __init__(self, client: BlockingClient, *, read_committed: bool) -> None:
         self._client = client
         self._isolation = READ_COMMITTED if read_committed else READ_UNCOMMITTED
 
     def names(self) -> list[str]:
+        """Internal topics are left out by their flag, and by name for brokers that do not flag them."""
         cluster = self._client.cluster
         topics = self._client.run(cluster.retry(cluster.all_topics))
         return sorted(name for name, info in topics.items() if not info.internal and name not in INTERNAL_TOPICS)
 
     def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """Freshly asked for: a topic may have grown since the last trigger."""
         cluster, names = self._client.cluster, list(topics)
         if names:
             self._client.run(cluster.retry(lambda: cluster.refresh(names)))
         return [TopicPartition(name, number) for name in names for number in cluster.metadata.partitions(name)]
 
     def ids(self, topics: Iterable[str]) -> dict[str, bytes]:
+        """Brokers before 2.8 tell no ids: their topics are told apart by nothing."""
         cluster, names = self._client.cluster, list(topics)
         self._client.run(cluster.retry(lambda: cluster.ensure_topics(names)))
         known = cluster.metadata.topics

@@ -3,6 +3,12 @@
 Columns: `value` (string or binary) is needed; `key`, `headers`, `partition` and `topic` are optional, as in Spark's own
 Kafka sink; the option `topic` goes before the column. `write` runs in the tasks, `commit` and `abort` in the driver,
 each on an instance of its own; what they share travels in the tasks' messages. See `commit_protocol` for exactly once.
+
+Why transactions are left open by the tasks: a task's rows must not be visible before all tasks of the batch have
+succeeded, and no task knows about the others. Kafka lets anybody end a transaction who knows its id, producer id and
+epoch, so that the driver does, after it has written down durably which ones make up the batch.
+
+at_least_once writes at once and without transactions: a task that is tried again writes its rows again.
 """
 
 from __future__ import annotations
@@ -50,7 +56,10 @@ _BUFFER_BYTES = 8 << 20
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What a task tells the driver. No transaction: it had no rows, or they are already visible."""
+    """What a task tells the driver. No transaction: it had no rows, or they are already visible.
+
+    It is pickled by the task and unpickled by the driver's `commit`, in another process.
+    """
 
     query: str
     rows: int
@@ -68,10 +77,13 @@ class _Writer:
         """A named point of the protocol: tests fail here."""
 
     def _settings(self) -> dict[str, str]:
+        """Defaults of ours, then the user's; decisions are always read committed."""
         usual = {"transaction.timeout.ms": str(_TRANSACTION_TIMEOUT_MS), "max.request.size": str(_REQUEST_BYTES)}
         return {**usual, **self._options.kafka, "isolation.level": "read_committed"}
 
     def _write_rows(self, batches: Iterator[pa.RecordBatch], query: str, batch_id: int) -> Written:
+        """What a task does. The transaction's name holds query, batch, partition and this attempt, so that attempts
+        never share one: a late attempt would otherwise fence the one whose rows count."""
         from pyspark import TaskContext
 
         prepare_worker()
@@ -112,11 +124,13 @@ class _Writer:
         return producer, rows
 
     async def _send(self, producer: ArrowProducer, batch: pa.RecordBatch) -> None:
+        """Hand one Arrow batch to the producer, topic by topic."""
         for topic, columns in self._columns.by_topic(batch):
             await producer.send(topic, **columns)
         self.step("wrote")
 
     def _open(self, client: BlockingClient, name: str | None) -> ArrowProducer:
+        """A producer that may write: with a transaction of its own, or an idempotent one."""
         producer = ArrowProducer(client.cluster, transactional_id=name, buffer_bytes=_BUFFER_BYTES)
         if name is None:
             client.run(producer.init())
