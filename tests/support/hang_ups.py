@@ -128,7 +128,7 @@ async def ask(broker: Broker, request: Message, version: int, leave: Leave | Non
         await until(lambda: not broker.changes)
         if leave is not None and leave.left:
             await broker.store.exists("/")  # behind every write so far
-        await until(lambda: not (broker.network.workers or broker.changes or broker.replicas._syncing))
+        await until(lambda: not (broker.network.workers or broker.changes or broker.replicas.appends))
     finally:
         restore()
         dispatcher._routes.pop(key, None)

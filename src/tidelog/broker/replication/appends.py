@@ -34,6 +34,10 @@ class Appends:
         #: Those that are in the log and count when they are synced.
         self._syncing: set[asyncio.Task[None]] = set()
 
+    def __len__(self) -> int:
+        """How many are in a log and wait for its sync."""
+        return len(self._syncing)
+
     async def written(self, partition: Partition, info: AppendInfo) -> None:
         """Until an append counts as written (`flush.messages`), and tell who waits for it. Raises KafkaError.
 

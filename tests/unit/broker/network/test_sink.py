@@ -64,7 +64,7 @@ def test_who_is_woken_by_a_flush_may_bring_the_next_request(tmp_path, monkeypatc
                 appended.append(partition)
                 if len(appended) == 1:
                     second.append_client(batch(b"for the one who waits"))
-                    broker.replicas.on_moved(second)  # as a failing disk does it, in the middle of an append
+                    broker.replicas.waking.on_moved(second)  # as a failing disk does it, in the middle of an append
                 return append(partition, run, *args, **kwargs)
 
             append = Partition.append_checked
