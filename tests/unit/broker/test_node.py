@@ -9,6 +9,7 @@ from contextvars import Context
 from pathlib import Path
 from typing import Any
 
+from support.appending import append
 from tidelog.broker.controller.topic_plans import NewTopic
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.node import Node
@@ -92,16 +93,16 @@ async def work(node: Node, clock: LoopClock, facts: list[Any]) -> None:
     for topic in (GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC):
         await node.controller.ensure_topic(topic)
     group, transaction = node.coordinators.group, node.coordinators.transaction
-    await node.replicas.append(T0, batch(clock, [b"one", b"two"]))
+    await append(node.replicas, T0, batch(clock, [b"one", b"two"]))
     await group.write("g", lambda machine: machine.commit(commit_of(2), 2))
 
     ended = await transaction.init("ends", 60_000)
     await transaction.add_partitions("ends", ended, [T0])
-    await node.replicas.append(T0, batch(clock, [b"three"], ended))
+    await append(node.replicas, T0, batch(clock, [b"three"], ended))
     await transaction.end("ends", ended, committed=True, version=0)
     left = await transaction.init("left", int(MINUTE * 1000))
     await transaction.add_partitions("left", left, [T1])
-    await node.replicas.append(T1, batch(clock, [b"never"], left))
+    await append(node.replicas, T1, batch(clock, [b"never"], left))
     await asyncio.sleep(1)
     facts.append(("at work", clock.time_ms(), *ends(node, T0), *ends(node, T1), committed(node)))
 
