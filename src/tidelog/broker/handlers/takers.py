@@ -3,8 +3,8 @@
 | API | compiled form | plain form |
 |---|---|---|
 | Produce | `records/_produce.pyx` | `records/produce.py` |
-| OffsetCommit | `groups/_offset_commit.pyx` | `groups/offsets.py` |
-| OffsetFetch | `groups/_offset_fetch.pyx` | `groups/offsets.py` |
+| OffsetCommit | `groups/_offset_commit.pyx` | `groups/offset_commit.py` |
+| OffsetFetch | `groups/_offset_fetch.pyx` | `groups/offset_fetch.py` |
 | Heartbeat | `groups/_heartbeat.pyx` | `groups/membership.py` |
 
 (Fetch is compiled at both ends only: `records/_fetch.pyx` reads its requests and writes its answers, and a handler in

@@ -13,6 +13,7 @@ from tidelog.broker.handlers.records import versions as records
 from tidelog.protocol import messages
 from tidelog.protocol.message import Message
 from tidelog.protocol.schema import Field, Struct
+from tidelog.records.format import validate
 
 SOURCE = Path(handlers.__file__).parent
 APIS = (records.Produce, records.Fetch, groups.OffsetCommit, groups.OffsetFetch, groups.Heartbeat)
@@ -128,6 +129,10 @@ def test_compiled_forms_ask_for_versions_by_name() -> None:
         if re.search(r"version\s*(?:[<>]=?|[!=]=)\s*[1-9]", line)
     ]
     assert not found
+
+
+def test_records_know_from_when_on_there_is_one_batch() -> None:
+    assert validate.ONE_BATCH_SINCE == records.Produce.TRANSACTIONS
 
 
 def test_no_number_goes_unchecked() -> None:

@@ -8,7 +8,7 @@ replay, answer after commit), but without a message, a coroutine or a future:
              write the records straight from the frame's bytes into the batch that the shard gathers; replay them
     Answers  once that batch is committed: the answers, made from the frames again, for all who waited for it
 
-Whatever is unusual goes the long way (`handlers/groups/offsets.py`), which also says what is wrong with it: a topic
+Whatever is unusual goes the long way (`offset_commit.py`), which also says what is wrong with it: a topic
 that nobody knows, an explicit retention time, bytes that are no text, a group that refuses the commit, a shard that is
 not here. Until everything is known to be well, nothing has been changed.
 """

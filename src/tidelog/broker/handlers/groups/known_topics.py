@@ -10,12 +10,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from tidelog.broker.handlers.groups.versions import OffsetCommit
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.common.errors import ErrorCode
 from tidelog.common.uuids import ZERO_UUID
-
-#: The first version of OffsetCommit and OffsetFetch that names topics by id (KIP-848's clients).
-TOPIC_ID_VERSION = 10
 
 
 def known_topics(
@@ -24,7 +22,7 @@ def known_topics(
     """The topics that exist (with their names filled in), and the others with the error of each."""
     known, unknown = [], []
     for topic in topics:
-        if version >= TOPIC_ID_VERSION:
+        if version >= OffsetCommit.TOPIC_IDS:
             name = metadata.topic_name(topic.topic_id)
             if name is None:
                 unknown.append((topic, ErrorCode.UNKNOWN_TOPIC_ID))

@@ -12,16 +12,12 @@ The common kind is served from the frame's bytes (`_offset_fetch.pyx`) under the
 from __future__ import annotations
 
 from tidelog.broker.handlers.context import RequestContext
-from tidelog.broker.handlers.groups.known_topics import TOPIC_ID_VERSION
 from tidelog.broker.handlers.groups.services import GroupServices
 from tidelog.broker.handlers.groups.store_offsets import fetch_from_store
+from tidelog.broker.handlers.groups.versions import OffsetFetch
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.protocol.messages import OffsetFetchRequest, OffsetFetchResponse
-
-#: The first versions with an error of the whole answer, and with several groups.
-TOP_LEVEL_ERROR_VERSION = 2
-BATCH_VERSION = 8
 
 Group = OffsetFetchRequest.OffsetFetchRequestGroup
 GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
@@ -37,16 +33,16 @@ async def handle(services: GroupServices, ctx: RequestContext, request: OffsetFe
     version = ctx.header.api_version
     if version == 0:
         return await fetch_from_store(services, request)
-    if version < BATCH_VERSION:
+    if version < OffsetFetch.GROUPS:
         return await _fetch_one_group(services, request, version)
     groups = []
     for group in request.groups:
-        missing = _resolve_ids(services, group) if version >= TOPIC_ID_VERSION else []
+        missing = _resolve_ids(services, group) if version >= OffsetFetch.TOPIC_IDS else []
         if missing and not group.topics:
             answer = GroupAnswer(group_id=group.group_id)  # nothing that a coordinator could know
         else:
             answer = await _fetch_group(services, group, request.require_stable)
-        if version >= TOPIC_ID_VERSION and not answer.error_code:
+        if version >= OffsetFetch.TOPIC_IDS and not answer.error_code:
             _answer_ids(services, answer, missing)
         groups.append(answer)
     return OffsetFetchResponse(groups=groups)
@@ -94,7 +90,7 @@ async def _fetch_one_group(services: GroupServices, request: OffsetFetchRequest,
 
 def _failed_fetch(topics: list[Topic], code: ErrorCode, version: int) -> OffsetFetchResponse:
     """Before version 2 an error of the group stood in each of its partitions."""
-    if version >= TOP_LEVEL_ERROR_VERSION:
+    if version >= OffsetFetch.GROUP_ERROR:
         return OffsetFetchResponse(error_code=code)
     return OffsetFetchResponse(
         topics=[

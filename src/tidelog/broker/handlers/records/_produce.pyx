@@ -17,8 +17,6 @@ whole) is left to `produce.py`, and so is a batch that does not pass the checks:
 uses as well, is the one place that decides what is wrong with it.
 """
 
-import logging
-
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, uint8_t
 
@@ -38,10 +36,9 @@ from tidelog.records.kernel._layout cimport (
     PRODUCER_ID_OFFSET, RECORD_BATCH_OVERHEAD, TRANSACTIONAL_BIT,
 )
 
+from tidelog.broker.handlers.records.refusals import close_unanswered, foreseen
 from tidelog.broker.handlers.records.versions import Produce
-from tidelog.common.errors import ErrorCode, KafkaError
-
-logger = logging.getLogger("tidelog.requests")
+from tidelog.common.errors import KafkaError
 
 cdef int FIRST_VERSION = Produce.TRANSACTIONS
 cdef int LAST_VERSION = Produce.LAST
@@ -328,7 +325,7 @@ cdef class ProduceTaker(Taker):
         try:
             info = lane.append(run)
         except Exception as error:
-            return self.fail(at, -1, foreseen(error))
+            return self.fail(at, -1, foreseen(error, lane.partition.tp))
         return self.settle(at, -1, info, info.first_offset)
 
     cdef int append_singly(self, Py_ssize_t at) except -1:
@@ -340,7 +337,7 @@ cdef class ProduceTaker(Taker):
             try:
                 info = lane.partition.append_client(bytearray(run.view(index)))
             except Exception as error:
-                self.fail(at, <int32_t>index, foreseen(error))
+                self.fail(at, <int32_t>index, foreseen(error, lane.partition.tp))
             else:
                 self.settle(at, <int32_t>index, info, info.first_offset)
         return 0
@@ -400,10 +397,11 @@ cdef class ProduceTaker(Taker):
         return 0
 
     def close_on_error(self, connection, Py_ssize_t first, Py_ssize_t count):
-        """Who asked for no answer (acks=0) learns of an error by losing the connection."""
+        """The first error of a request with acks=0, which has no answer that could tell of it."""
         for index in range(first, first + count):
             if index in self.errors:
-                connection.close(f"a produce request with acks=0 failed: {self.errors[index]}")
+                lane = <Lane>self.lanes[self.parts[index].run]
+                close_unanswered(connection, lane.partition.tp, self.parts[index].error)
                 return
 
 
@@ -420,14 +418,6 @@ cdef int admits(Lane lane, Request* request, const uint8_t* batch, Py_ssize_t si
     # the first write of a transaction has to be verified with its coordinator (KIP-890)
     return not request.transactional or lane.partition.log.producers.in_transaction(
         load_i64(batch + PRODUCER_ID_OFFSET), load_i16(batch + PRODUCER_EPOCH_OFFSET))
-
-
-cdef object foreseen(error):
-    """The error to answer with; one that nobody foresaw is logged."""
-    if isinstance(error, KafkaError):
-        return error
-    logger.error("an append failed", exc_info=error)
-    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 cdef void* roomy(void* array, Py_ssize_t* room, Py_ssize_t count, Py_ssize_t item) except NULL:

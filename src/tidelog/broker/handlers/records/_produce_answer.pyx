@@ -9,6 +9,7 @@ from libc.stdint cimport int16_t, int32_t
 
 from tidelog.broker.requests._writer cimport Writer
 
+from tidelog.broker.handlers.records.refusals import reasons
 from tidelog.broker.handlers.records.versions import Produce
 
 cdef int LOG_START_OFFSET = Produce.LOG_START_OFFSET
@@ -60,12 +61,12 @@ cdef int put_part(Writer out, int16_t version, Part* part, object error) except 
 
 
 cdef int put_reasons(Writer out, object error, bint compact) except -1:
-    """Which records were refused, by their place in the batch, and in words why."""
-    record_errors = getattr(error, "record_errors", ())
+    """Which records were refused, by their place in the batch, and in words why, as `refusals.py` has it."""
+    record_errors, message = reasons(error)
     out.put_length(len(record_errors), compact, 4)
     for batch_index, text in record_errors:
         out.put_32(batch_index)
         out.put_text(text, compact)
         if compact:
             out.put_varint(0)
-    return out.put_text(error.message if record_errors else None, compact)
+    return out.put_text(message, compact)

@@ -37,14 +37,13 @@ from tidelog.broker.handlers.records.fetching import (
 )
 from tidelog.broker.handlers.records.leaders import leader_hint
 from tidelog.broker.handlers.records.services import RecordServices
+from tidelog.broker.handlers.records.versions import Fetch
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import FetchResponse
 from tidelog.records.format.convert import down_convert
 
-SESSIONS_SINCE = 7
 ISOLATION_LEVELS = (0, 1)
-LEADER_HINT_SINCE = 16
 HINTED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 #: Old clients: the newest magic that each version understands.
 OLD_MAGIC = {0: 0, 1: 0, 2: 1, 3: 1}
@@ -91,7 +90,7 @@ async def handle(services: RecordServices, ctx: RequestContext, request: FetchAs
             session_id = session.id if session.partitions else NO_SESSION
             if not session.partitions:
                 sessions.remove(session.id, session.view)
-        elif request.session_epoch == INITIAL_EPOCH and request.version >= SESSIONS_SINCE:
+        elif request.session_epoch == INITIAL_EPOCH and request.version >= Fetch.SESSIONS:
             session_id = _new_session(services, ctx, request, fetches, told)
         return _answer(services, ctx, request, FetchAnswer(session_id=session_id), told, dict(pairs))
     except BaseException:  # the client may leave while records are converted
@@ -140,7 +139,7 @@ def _params(services: RecordServices, request: FetchAsk) -> FetchParams:
         min_bytes=min(request.min_bytes, limit),
         max_bytes=limit,
         committed_only=request.isolation_level == 1 and request.replica_id < 0,
-        hard_limit=request.version <= 2,
+        hard_limit=request.version < Fetch.MAX_BYTES,
     )
 
 
@@ -241,7 +240,7 @@ def _answer(
             partitions = topics[topic_id, name] = []
             answer.topics.append((name, topic_id, partitions))
         partitions.append(data)
-        if data.error_code in HINTED and ctx.header.api_version >= LEADER_HINT_SINCE:
+        if data.error_code in HINTED and ctx.header.api_version >= Fetch.NODE_ENDPOINTS:
             tp = fetches[topic_id, name, partition].tp
             leader_hint(services, ctx, tp, data, endpoints, FetchResponse.NodeEndpoint)
     return answer

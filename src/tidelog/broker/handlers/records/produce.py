@@ -10,28 +10,22 @@ error closes the connection, which is all that such a producer can notice.
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PRODUCE_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.records.leaders import leader_hint
 from tidelog.broker.handlers.records.preparation import fit, prepare
-from tidelog.broker.handlers.records.records_field import (
-    MisshapenRecords,
-    UnreadableRecords,
-    is_transactional,
-    one_batch,
-)
+from tidelog.broker.handlers.records.records_field import MisshapenRecords, is_transactional, one_batch
+from tidelog.broker.handlers.records.refusals import UnverifiedError, close_unanswered, foreseen, reasons
 from tidelog.broker.handlers.records.services import RecordServices
+from tidelog.broker.handlers.records.versions import Produce
 from tidelog.broker.replication.partition import Partition
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.producers.verification import VerificationGuard
 from tidelog.protocol.messages import ProduceRequest, ProduceResponse
 from tidelog.records.kernel._batches import BatchRun
-
-logger = logging.getLogger("tidelog.requests")
 
 TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = ProduceResponse.PartitionProduceResponse
@@ -59,7 +53,7 @@ async def handle(services: RecordServices, ctx: RequestContext, request: Produce
     waiting: dict[TopicPartition, tuple[Partition, int]] = {}
     answers: dict[TopicPartition, PartitionResponse] = {}
     for topic in request.topic_data:
-        by_id = ctx.header.api_version >= 13
+        by_id = ctx.header.api_version >= Produce.TOPIC_IDS
         name = services.metadata.topic_name(topic.topic_id) if by_id else topic.name
         answer = TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
         if topic.partition_data:
@@ -70,11 +64,8 @@ async def handle(services: RecordServices, ctx: RequestContext, request: Produce
                 if name is None:
                     raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
                 result = await _append(services, ctx, request, tp, part.records, waiting)
-            except KafkaError as error:
-                result = _failure(services, tp, error)
-            except Exception:  # one partition's failure is not that of the others
-                logger.exception("a produce request failed for %s", tp)
-                result = _failure(services, tp, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+            except Exception as error:  # noqa: BLE001  # one partition's failure is not that of the others
+                result = _failure(services, tp, foreseen(error, tp))
             answers[tp] = result
             answer.partition_responses.append(result)
     if request.acks == -1 and waiting:
@@ -147,10 +138,6 @@ async def _append(
     )
 
 
-class UnverifiedError(KafkaError):
-    """The write's transaction is not what its coordinator knows; refused before the log is asked."""
-
-
 async def _verify(
     services: RecordServices,
     ctx: RequestContext,
@@ -186,7 +173,7 @@ def _failure(services: RecordServices, tp: TopicPartition, error: KafkaError) ->
     refused before a log was looked up. Single records that are wrong are listed from version 8 on (KIP-467).
     """
     partition = services.replicas.partition(tp)
-    record_errors = getattr(error, "record_errors", ())
+    record_errors, message = reasons(error)
     return PartitionResponse(
         index=tp.partition,
         error_code=error.code,
@@ -196,14 +183,8 @@ def _failure(services: RecordServices, tp: TopicPartition, error: KafkaError) ->
         if partition is None or isinstance(error, (MisshapenRecords, UnverifiedError))
         else partition.log_start_for_error(error.code),
         record_errors=[RecordError(batch_index=index, batch_index_error_message=text) for index, text in record_errors],
-        error_message=error.message if record_errors or _says_why(error) else None,
+        error_message=message,
     )
-
-
-def _says_why(error: KafkaError) -> bool:
-    """Whether the answer holds the error in words, too."""
-    unverified = isinstance(error, UnverifiedError) and error.code is ErrorCode.INVALID_TXN_STATE
-    return unverified or isinstance(error, UnreadableRecords)
 
 
 def _finish(
@@ -221,9 +202,9 @@ def _finish(
     if request.acks == 0:
         if failed:
             tp, answer = next(iter(failed.items()))
-            ctx.connection.close(f"a produce request with acks=0 failed for {tp}: {ErrorCode(answer.error_code).name}")
+            close_unanswered(ctx.connection, tp, answer.error_code)
         return None
-    if ctx.header.api_version >= 10:
+    if ctx.header.api_version >= Produce.LEADER_HINTS:
         for tp, answer in failed.items():
             if answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 leader_hint(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidelog.broker.handlers.records.versions import Produce
 from tidelog.common.errors import CorruptRecordError, InvalidRecordError
 from tidelog.common.types import TopicPartition
 from tidelog.records.format.attributes import CODEC_MASK, MAGIC_V2, TRANSACTIONAL_BIT
@@ -23,8 +24,6 @@ from tidelog.records.format.layout import (
     MESSAGE_OVERHEAD_V0,
 )
 from tidelog.records.kernel._messages import whole_end
-
-ONE_BATCH_SINCE = 3
 
 
 class MisshapenRecords(InvalidRecordError):
@@ -53,7 +52,7 @@ def codec_of(records: Any) -> int:
 def one_batch(records: Any, version: int, tp: TopicPartition) -> Any:
     """The records field as Kafka reads it: bytes behind the last whole batch do not count; from version 3 on there is
     exactly one batch, of magic 2."""
-    if version < ONE_BATCH_SINCE:
+    if version < Produce.TRANSACTIONS:
         return _whole_messages(records or b"")
     size = _whole_batch(records or b"")
     if size == 0:
