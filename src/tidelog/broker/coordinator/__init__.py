@@ -8,6 +8,8 @@ Reading order:
     timers           time, through a scheduler: named time-outs of one shard, what recurs, waiting in a coroutine
     metadata         what a coordinator must know of the cluster's topics
     config           the frozen views of the broker's configuration that the machines read
+    ports            what a shard is between: a machine, and a log
+    loading          the replay of a whole partition
     shard            one internal-topic partition: load, handle, replay, append, answer after commit
     runtime          all shards of one internal topic on this broker
     group/           classic groups, consumer groups (KIP-848), offsets

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from tidelog.broker import config as keys
 from tidelog.broker.coordinator.config import GroupConfig, TransactionConfig
 from tidelog.broker.coordinator.group.machine import GroupMachine
+from tidelog.broker.coordinator.ports import MachineFactory
 from tidelog.broker.coordinator.records import GROUP_CODEC, TRANSACTION_CODEC, RecordCodec
 from tidelog.broker.coordinator.runtime import Runtime
 from tidelog.broker.coordinator.service import Service
-from tidelog.broker.coordinator.shard import MachineFactory
 from tidelog.broker.coordinator.sweep import sweep
 from tidelog.broker.coordinator.timers import Recurring, Timers
 from tidelog.broker.coordinator.transaction.coordinator import TransactionCoordinator

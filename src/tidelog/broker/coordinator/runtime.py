@@ -19,9 +19,10 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tidelog.broker.coordinator.ports import MachineFactory, PartitionWriter
 from tidelog.broker.coordinator.records import RecordCodec
 from tidelog.broker.coordinator.result import Result
-from tidelog.broker.coordinator.shard import MachineFactory, PartitionWriter, Shard, ShardState
+from tidelog.broker.coordinator.shard import Shard, ShardState
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_id

@@ -29,20 +29,20 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
-from tidelog.broker.coordinator.records import CoordinatorRecord, RecordCodec
+from tidelog.broker.coordinator.loading import replay_log
+from tidelog.broker.coordinator.ports import APPEND_ERRORS, REFUSALS, MachineFactory, PartitionWriter
+from tidelog.broker.coordinator.records import RecordCodec
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
-from tidelog.broker.coordinator.timers import Action, ShardTimers, Timers
+from tidelog.broker.coordinator.timers import Action, ShardTimers
 from tidelog.common.clock import Clock
-from tidelog.common.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.scheduler import Scheduler
 from tidelog.common.types import TopicPartition
-from tidelog.records.format.batch import iter_batches
 from tidelog.records.format.builder import BatchBuilder
-from tidelog.records.format.control import parse_end_txn_marker
 
 logger = logging.getLogger(__name__)
 
@@ -59,35 +59,6 @@ BATCH_OVERHEAD = 100
 DIVIDE_AT = 500
 
 
-class Machine(Protocol):
-    """A state machine that a shard runs. `replay` must be a function of the records alone: what it makes of them while
-    requests come in, it has to make of them again, years later, from a compacted log.
-    """
-
-    def replay(self, record: CoordinatorRecord, producer_id: int = -1) -> None: ...
-    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None: ...
-    def on_loaded(self) -> Result | None: ...
-    def on_unloaded(self) -> None: ...
-
-
-class PartitionWriter(Protocol):
-    """All that a shard needs of the log. `done` is called once, maybe before `append` returns: NONE means committed,
-    not just written. `read_all` gives what is committed, in chunks of whole batches.
-    """
-
-    def append(
-        self,
-        tp: TopicPartition,
-        epoch: int,
-        batch: bytes,
-        done: Callable[[ErrorCode], None],
-        *,
-        transaction_version: int = 0,
-    ) -> None: ...
-    def read_all(self, tp: TopicPartition) -> Iterator[bytes | memoryview]: ...
-    def max_batch_bytes(self, tp: TopicPartition) -> int: ...
-
-
 class ShardState(Enum):
     """Requests are served in ACTIVE only; LOADING answers COORDINATOR_LOAD_IN_PROGRESS, and clients try again."""
 
@@ -101,31 +72,6 @@ Parked = tuple[int, Callable[[KafkaError | None], None]]
 
 Encoded = tuple[bytes, bytes | None]
 """A record as its key and its value."""
-
-MachineFactory = Callable[[int, int, Timers], Any]
-"""(partition, leader epoch, timers) -> machine."""
-
-#: What the failure of an append means to whoever waits for it; anything else is an unexpected server error.
-_APPEND_ERRORS = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_COORDINATOR,
-}
-
-#: By these the log refuses a transactional batch or a marker: nothing was written.
-_REFUSALS = frozenset(
-    {
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.PRODUCER_FENCED,
-        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-        ErrorCode.INVALID_TXN_STATE,
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-    }
-)
 
 
 class Shard:
@@ -172,7 +118,7 @@ class Shard:
         A partition of __consumer_offsets may hold millions of records. The loop gets its turn every few milliseconds,
         so that the broker's other clients do not notice a coordinator that moves here.
         """
-        steps = self._replay_log()
+        steps = replay_log(self.tp, self._writer, self.machine, self.codec)
 
         def advance() -> None:
             if self.state is not ShardState.LOADING:
@@ -192,34 +138,6 @@ class Shard:
             done(self)
 
         advance()
-
-    def _replay_log(self) -> Iterator[None]:
-        """Batch by batch; a step is one batch. Control batches are the ends of transactions: they decide what becomes
-        of the offsets that were replayed as pending before them.
-        """
-        for buffer in self._writer.read_all(self.tp):
-            for batch in iter_batches(buffer):
-                if batch.is_control:
-                    marker = parse_end_txn_marker(batch)
-                    if marker is not None:
-                        self.machine.replay_marker(batch.producer_id, batch.producer_epoch, marker.committed)
-                    continue
-                producer_id = batch.producer_id if batch.is_transactional else -1
-                for record in batch:
-                    self._replay_bytes(record.key, record.value, producer_id, record.offset)
-                yield
-
-    def _replay_bytes(self, key: bytes | None, value: bytes | None, producer_id: int, offset: int) -> None:
-        """A record that cannot be read is logged and passed over: one broken record must not keep a thousand groups
-        from being served. A record that can be read and not replayed is a bug, and stops the load.
-        """
-        try:
-            record = self.codec.decode(key, value)
-        except CorruptRecordError as error:
-            logger.error("%s: skipping the record at offset %d: %s", self.tp, offset, error)
-            return
-        if record is not None:
-            self.machine.replay(record, producer_id)
 
     @property
     def settled(self) -> bool:
@@ -403,7 +321,7 @@ class Shard:
                 early.append(error)
 
         self._hand_over(batch, appended, transaction_version)
-        if early and early[0] in _REFUSALS:
+        if early and early[0] in REFUSALS:
             self._written -= 1
             raise KafkaError(early[0])
         apply()
@@ -451,7 +369,7 @@ class Shard:
             return
         if error is not ErrorCode.NONE:
             logger.warning("%s: append failed with %s: the shard is reloaded", self.tp, error.name)
-            self._fail(_APPEND_ERRORS.get(error, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self._fail(APPEND_ERRORS.get(error, ErrorCode.UNKNOWN_SERVER_ERROR))
             return
         self._committed = max(self._committed, sequence)
         self._release()

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
-from tidelog.broker.coordinator.shard import PartitionWriter
+from tidelog.broker.coordinator.ports import PartitionWriter
 from tidelog.broker.coordinator.timers import pause
 from tidelog.broker.coordinator.transaction.machine import MarkerJob
 from tidelog.common.clock import Clock
