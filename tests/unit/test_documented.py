@@ -18,7 +18,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker/network": 10.0,
     "broker/purgatory": 16.3,
     "broker/store": 13.4,
-    "cli": 11.1,
     "log": 14.1,
     "net": 13.3,
     "records": 11.2,

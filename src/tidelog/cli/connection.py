@@ -1,4 +1,9 @@
-"""How commands reach a cluster: `--bootstrap-server`, a properties file, and the loop to run on."""
+"""How commands reach a cluster: `--bootstrap-server`, a properties file, and the loop to run on.
+
+A command names its cluster by `-b`, else the file of `-c`, else the environment, else localhost; so that `tidelog
+topics list` just works beside `tidelog serve`, and a profile for another cluster is one variable. Every command waits
+as long as its client does; but after two seconds of nobody it says whom it waits for, since silence looks like work.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,10 @@ PATIENCE_SECONDS = 2.0
 
 
 class Interrupted(click.exceptions.Exit):
-    """Ctrl-C."""
+    """Ctrl-C.
+
+    An exit, not an error: the shell gets 130, as from any program that a signal has ended.
+    """
 
     def __init__(self) -> None:
         super().__init__(128 + signal.SIGINT)
@@ -53,6 +61,7 @@ def connection_options(command: F) -> F:
 
 
 def client_settings(server: str | None, config_file: str | None, **more: object) -> dict[str, object]:
+    """The file's settings, under what the command line says; `more` are the command's own, None left out."""
     settings: dict[str, object] = {}
     if config_file is not None:
         settings.update(read_properties(config_file))

@@ -1,4 +1,9 @@
-"""`tidelog consume`: records of a topic as lines on standard output."""
+"""`tidelog consume`: records of a topic as lines on standard output.
+
+It reads without a group: nothing is committed, nobody is rebalanced, and two people may look at the same topic. Values
+are written as they are, with a newline behind each: what was produced from lines comes out as the same lines. Records
+of several partitions come as they arrive; their order holds within a partition only, as in Kafka.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +122,12 @@ def _print(fetched: Fetched, limit: int, shown: Shown, as_json: bool) -> int:
 
 
 def _records(fetched: Fetched) -> Iterator[Record]:
-    """The data records of the range that was asked for, without those of aborted transactions."""
+    """The data records of the range that was asked for, without those of aborted transactions.
+
+    The broker's list names producers and first offsets of aborted transactions. A producer's batches are left out from
+    there on until its abort marker passes; a later transaction of the same producer has an entry of its own, if it was
+    aborted too.
+    """
     from tidelog.records.format.batch import iter_batches
     from tidelog.records.format.control import parse_end_txn_marker
 
@@ -139,6 +149,7 @@ def _records(fetched: Fetched) -> Iterator[Record]:
 
 
 def _line(fetched: Fetched, record: Record, shown: Shown) -> bytes:
+    """A record as the options want it. Bytes are not decoded: what is no text stays what it is."""
     from tidelog.cli.output import time_text
 
     null = shown.null_marker.encode()
@@ -155,6 +166,7 @@ def _line(fetched: Fetched, record: Record, shown: Shown) -> bytes:
 
 
 def _json_line(tp: TopicPartition, record: Record) -> bytes:
+    """All of a record; what `produce --json` reads back."""
     import json
 
     line = {
@@ -172,6 +184,9 @@ def _json_line(tp: TopicPartition, record: Record) -> bytes:
 async def _ranges(
     cluster: ClusterClient, topic: str, wanted: tuple[int, ...], start: str, at_end: bool, committed: bool
 ) -> dict[TopicPartition, FetchRange]:
+    """Where each partition begins and ends. All offsets are asked for first, so that a wrong `--from` is an error
+    before anything is printed; with `--exit` the ends of this moment are the ends.
+    """
     from tidelog.cli.topics import no_such_topic
     from tidelog.client.consumer.fetcher import FetchRange
     from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, beginning_offsets, list_offsets
@@ -208,6 +223,10 @@ async def _ranges(
 
 
 class Where(NamedTuple):
+    """What `--from` means: the beginning, an offset (negative: from the end), a time, or, if nothing is set,
+    the end.
+    """
+
     beginning: bool = False
     offset: int | None = None
     time: int | None = None

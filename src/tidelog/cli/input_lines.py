@@ -43,11 +43,16 @@ async def input_lines() -> AsyncIterator[str]:
 
 
 def _text(line: bytes) -> str:
+    """A line's end may be Windows'; what is no UTF-8 is kept, to be written as it came."""
     return line.rstrip(b"\r").decode("utf-8", "surrogateescape")
 
 
 def _reader() -> Callable[[], bytes]:
-    """Reads what is there, waiting only while there is nothing; b"" at the end."""
+    """Reads what is there, waiting only while there is nothing; b"" at the end.
+
+    `os.read` gives what a pipe holds at this moment; a buffered read would wait until its buffer is full, and a slow
+    pipe's lines would come in clumps.
+    """
     stream = cast("io.BufferedReader", sys.stdin.buffer)
     try:
         number = stream.fileno()
@@ -59,6 +64,9 @@ def _reader() -> Callable[[], bytes]:
 def _read_all(
     read: Callable[[], bytes], room: threading.Semaphore, hand_over: Callable[[bytes | OSError], None]
 ) -> None:
+    """Read blocks until the end, an error, or nobody wants more. The semaphore is the back-pressure: at most so many
+    blocks wait for the loop.
+    """
     with suppress(RuntimeError, ValueError):  # the loop has ended or the file is closed: nobody wants the rest
         block: bytes | OSError = b"..."
         while block and not isinstance(block, OSError):

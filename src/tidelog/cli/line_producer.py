@@ -2,6 +2,10 @@
 
 Not the client library's producer (`tidelog.client`), which is built for throughput and callbacks; this one only has to
 keep up with a pipe, without pyarrow, and say at once what went wrong.
+
+A batch is closed when it is large or 20 ms old. So a person who types sees each line arrive at once, and a pipe of
+millions of lines fills its batches. When more than 32 MB wait to be sent, reading stops: the pipe fills, and whoever
+writes into it waits, which is how a pipe tells that somebody is slow.
 """
 
 from __future__ import annotations
@@ -34,6 +38,10 @@ DELIVERY_SECONDS = 120.0
 
 
 class LineProducer:
+    """One topic, one run. `start`, `add` for every line, `finish`; an error of any batch is raised by the next call,
+    after which nothing more is sent.
+    """
+
     def __init__(self, cluster: ClusterClient, topic: str, *, compression: str, acks: int) -> None:
         self._cluster = cluster
         self._topic = topic
@@ -50,6 +58,7 @@ class LineProducer:
 
     @property
     def written(self) -> int:
+        """Records that are acknowledged: what is told to the person, also after a failure."""
         return sum(queue.records_written for queue in self._queues.values())
 
     @property
@@ -63,6 +72,9 @@ class LineProducer:
         return WINDOW if self.idempotent else 1
 
     async def start(self) -> None:
+        """Find the topic (or have it made), and get a producer id where the cluster gives one. Without it the order is
+        still kept, by one batch under way at a time, but a retry may write a batch twice.
+        """
         await ensure_writable(self._cluster, self._topic)
         self._partitions = len(self._cluster.metadata.partitions(self._topic))
         self._sticky = self._cluster.rng.randrange(self._partitions)
@@ -74,12 +86,14 @@ class LineProducer:
                     raise
 
     async def _take_producer_id(self) -> None:
+        """Any broker gives ids for producers without a transactional id."""
         response = await (await self._cluster.any_node()).send(InitProducerIdRequest(transactional_id=None))
         if response.error_code:
             raise KafkaError(response.error_code)
         self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
 
     async def add(self, record: NewRecord) -> None:
+        """Put the record into its partition's open batch; sends that if it is full."""
         partition = self._place(record)
         builder, count = self._open.get(partition) or (self._new_batch(partition), 0)
         timestamp = self._cluster.clock.time_ms() if record.timestamp is None else record.timestamp
@@ -93,11 +107,13 @@ class LineProducer:
         self._check()
 
     async def finish(self) -> None:
+        """Send what is open and wait for all answers."""
         self._send_all()
         await asyncio.gather(*(queue.flushed() for queue in self._queues.values()))
         self._check()
 
     def _place(self, record: NewRecord) -> int:
+        """As the line says; else by the key's hash, as every Kafka client does it; else the sticky partition."""
         if record.partition is not None:
             if not 0 <= record.partition < self._partitions:
                 raise no_partition(self._topic, self._partitions, record.partition)
@@ -105,6 +121,9 @@ class LineProducer:
         return self._sticky if record.key is None else partition_for_key(record.key, self._partitions)
 
     def _new_batch(self, partition: int) -> BatchBuilder:
+        """Sequence numbers go in when a batch is begun: batches of one partition are sent in the order of their
+        making.
+        """
         if not self.idempotent:
             return BatchBuilder(codec=self._codec)
         return BatchBuilder(
@@ -115,12 +134,14 @@ class LineProducer:
         )
 
     def _send_all(self) -> None:
+        """The input pauses: send every open batch, and let lines without a key go elsewhere from now on."""
         self._linger = None
         for partition in list(self._open):
             self._send(partition)
         self._sticky = self._cluster.rng.randrange(self._partitions) if self._partitions else 0
 
     def _send(self, partition: int) -> None:
+        """Hand the batch to its partition's queue, which sees to order and retries."""
         builder, count = self._open.pop(partition)
         self._sequences[partition] = (self._sequences.get(partition, 0) + count) & 0x7FFFFFFF
         queue = self._queues.get(partition)
@@ -137,6 +158,7 @@ class LineProducer:
         queue.add(ProducerBatch(memoryview(builder.build()), count, deadline))
 
     async def _make_room(self) -> None:
+        """Hold the reader up while too many bytes wait, on the partition that is furthest behind."""
         while sum(queue.queued_bytes for queue in self._queues.values()) > MAX_QUEUED and self._error is None:
             await max(self._queues.values(), key=lambda queue: queue.queued_bytes).flushed()
 
@@ -148,6 +170,9 @@ class LineProducer:
             raise self._error
 
     async def _write(self, tp: TopicPartition, data: memoryview) -> int:
+        """One exchange, for the queue. What may mean that another broker leads makes the metadata stale before the
+        retry.
+        """
         try:
             return await self._exchange(tp, data)
         except KafkaError as error:

@@ -1,4 +1,10 @@
-"""`tidelog log compact`: clean partitions offline, as the broker's cleaner does."""
+"""`tidelog log compact`: clean partitions offline, as the broker's cleaner does.
+
+The same code cleans that cleans in a broker, so that the result is the same: delete horizons, markers, the last
+sequence of each producer. What a broker takes from the topic's configuration is an option here, as a log directory does
+not hold it. Only whole, closed segments are cleaned, and only up to the high watermark: beyond it a record may still be
+taken back. `--roll` and `--all` lift the two for a log that no broker will continue.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +93,7 @@ def compact(
 
 
 def _row(name: str, before: int, after: int, passes: list[CleanerStats]) -> tuple[object, ...]:
+    """A partition's line: several passes are one result, as the map of keys may be too small for all at once."""
     read = sum(stats.read_messages for stats in passes)
     dropped = sum(stats.read_messages - stats.kept_messages for stats in passes)
     seconds = sum(stats.seconds for stats in passes)

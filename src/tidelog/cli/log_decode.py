@@ -34,6 +34,9 @@ def decode_internal(topic: str, record: Record) -> dict[str, Any] | None:
 
 
 def _decode_pair(topic: InternalTopic, raw_key: bytes, raw_value: bytes | None) -> dict[str, Any]:
+    """The state of a transaction is a number on disk and a word for people. The legacy offset key is shown as the
+    offset commit that it is.
+    """
     key = topic.decode_key(raw_key)
     value = _plain(topic.decode_value(key, raw_value))
     if value is not None and topic is TRANSACTION_STATE:

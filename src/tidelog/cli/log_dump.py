@@ -1,4 +1,14 @@
-"""`tidelog log dump`: what a log's files say, batch by batch or record by record."""
+"""`tidelog log dump`: what a log's files say, batch by batch or record by record.
+
+It is the counterpart of Kafka's `kafka-dump-log`, and takes any directory that Kafka has written. Only reading happens:
+no lock is taken and nothing is repaired, so that it may be used on a log in use. What is torn at the end of a log in
+use is left out, as a reader leaves it out.
+
+Batches are what lies on the disk; records are inside, packed perhaps. So the default shows batches, which costs a look
+at their headers, and `--records` unpacks them. Output begins with the first batch found: a log of a terabyte is not
+read before its first line is printed. On a terminal, tables come in pages of a thousand rows, each with widths of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +46,11 @@ T = TypeVar("T")
 
 
 class Placed(NamedTuple):
-    """A batch and where it lies."""
+    """A batch and where it lies.
+
+    `partition` is empty for a file that lies in no partition's directory: a segment that somebody has copied to look at
+    it.
+    """
 
     topic: str
     partition: str
@@ -46,6 +60,7 @@ class Placed(NamedTuple):
 
     @property
     def file(self) -> str:
+        """The title of a table: partition and segment file, as they lie below the log directory."""
         return f"{self.partition}/{file_name(self.segment, LOG)}" if self.partition else file_name(self.segment, LOG)
 
 
@@ -106,6 +121,7 @@ def dump(
 
 
 def _of_file(path: Path) -> Iterator[Placed]:
+    """The batches of one segment, whose partition is known by its directory's name if that has the form of one."""
     from tidelog.common.fs import LOCAL_FS
 
     parsed = split_name(path.name)
@@ -118,12 +134,14 @@ def _of_file(path: Path) -> Iterator[Placed]:
 
 
 def _of_partitions(partitions: Iterable[PartitionReader], ranges: dict[str, int | None]) -> Iterator[Placed]:
+    """The batches of partitions one after the other, narrowed by indexes to the ranges that were asked for."""
     for partition in partitions:
         for segment, position, batch in partition.placed_batches(**ranges):
             yield Placed(partition.topic, str(partition.topic_partition), segment.base_offset, position, batch)
 
 
 def _dump_batches(batches: Iterator[Placed], output: Output, limit: int | None) -> None:
+    """Batches as tables by file on a terminal, as lines of `name=value` in a pipe, as objects under --json."""
     chosen = _or_remark(islice(batches, limit), output, "batches")
     if output.terminal and not output.as_json:
         for file, placed in groupby(chosen, key=lambda one: one.file):
@@ -150,6 +168,9 @@ def _or_remark(items: Iterator[T], output: Output, what: str) -> Iterator[T]:
 
 
 def _batch_row(placed: Placed) -> list[object]:
+    """A batch's header in a row. None stands for what the batch does not have: a producer, a sequence, flags; columns
+    that have it in no row are not drawn.
+    """
     batch = placed.batch
     header = batch.header
     flags = [
@@ -208,10 +229,14 @@ def _dump_records(
 
 
 def _in_range(value: int, start: int | None, end: int | None) -> bool:
+    """`end` is exclusive, of offsets and of times."""
     return (start is None or value >= start) and (end is None or value < end)
 
 
 def _record_fields(placed: Placed, record: Record) -> dict[str, Any]:
+    """A record as JSON: a marker says what it ends, a record of an internal topic what it means, any other has its key,
+    value and headers.
+    """
     topic, batch = placed.topic, placed.batch
     fields: dict[str, Any] = {
         "partition": placed.partition or None,
@@ -231,6 +256,7 @@ def _record_fields(placed: Placed, record: Record) -> dict[str, Any]:
 
 
 def _record_line(fields: dict[str, Any], record: Record) -> str:
+    """The same for people; a value of null is called what it is for the cleaner: a tombstone."""
     start = f"{record.offset:>10}  {time_text(record.timestamp) or '-':<24}"
     if "control" in fields:
         return f"{start}  {fields['control']} marker of producer {fields['producer_id']}"
@@ -245,6 +271,7 @@ def _record_line(fields: dict[str, Any], record: Record) -> str:
 
 
 def _short(fields: dict[str, Any]) -> str:
+    """Fields of a decoded record in one line."""
     return " ".join(
         f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}" for name, value in fields.items()
     )

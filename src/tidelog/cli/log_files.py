@@ -1,4 +1,10 @@
-"""The small files of a log directory as tables: indexes, snapshots, checkpoints, identities."""
+"""The small files of a log directory as tables: indexes, snapshots, checkpoints, identities.
+
+Each file says by its name what it is: `.index`, `.timeindex`, `.txnindex` and `.snapshot` are named after a base
+offset, which their entries are relative to; the others have fixed names. What they are for is described in
+docs/formats. A file that is damaged is an error with its path, and not a table of nonsense: the decoders check
+versions, counts and checksums where the format has them.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +46,7 @@ def describe_file(path: Path, output: Output) -> None:
 
 
 def _offset_index(path: Path, data: bytes, base: int, output: Output) -> None:
+    """Entries as absolute offsets; the zeros behind them are room that was set aside for later ones."""
     output.rows(("Offset", "Position"), decode_offset_index(data, base))
 
 
@@ -49,11 +56,13 @@ def _time_index(path: Path, data: bytes, base: int, output: Output) -> None:
 
 
 def _txn_index(path: Path, data: bytes, base: int, output: Output) -> None:
+    """Aborted transactions of the segment: whose, from where to where, and what was stable when they ended."""
     columns = ("Producer id", "First offset", "Last offset", "Last stable offset")
     output.rows(columns, txn_index.decode(data, base, str(path)))
 
 
 def _snapshot(path: Path, data: bytes, base: int, output: Output) -> None:
+    """What was known of the producers at the offset that the file is named after."""
     columns = (
         "Producer id", "Epoch", "Last sequence", "Last offset", "Offset delta", "Timestamp", "Coordinator epoch",
         "Open transaction",
@@ -75,11 +84,13 @@ def _snapshot(path: Path, data: bytes, base: int, output: Output) -> None:
 
 
 def _offsets(path: Path, data: bytes, base: int, output: Output) -> None:
+    """The checkpoints of a log directory: recovery points, high watermarks, log starts and cleaner positions."""
     rows = [checkpoint.parse_fields(line, 3, str(path)) for line in checkpoint.decode_rows(data, str(path))]
     output.rows(("Topic", "Partition", "Offset"), [(topic, int(number), int(offset)) for topic, number, offset in rows])
 
 
 def _epochs(path: Path, data: bytes, base: int, output: Output) -> None:
+    """Where each leader's term began in this log."""
     rows = [checkpoint.parse_fields(line, 2, str(path)) for line in checkpoint.decode_rows(data, str(path))]
     output.rows(("Leader epoch", "Start offset"), [(int(epoch), int(offset)) for epoch, offset in rows])
 

@@ -1,4 +1,8 @@
-"""`tidelog log`: look into, check, repair and compact Kafka log directories without a broker."""
+"""`tidelog log`: look into, check, repair and compact Kafka log directories without a broker.
+
+Commands that only read (dump, verify, stat) work beside a running broker. Those that write (reindex, compact) take the
+directory's lock, as a broker does, and refuse if somebody has it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ _TABLE: dict[str, tuple[str, str]] = {
 
 
 class _LogGroup(click.Group):
+    """The group of `main.py` once more, for the commands below `log`: names and help by a table, imports on use."""
+
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_TABLE)
 

@@ -1,4 +1,9 @@
-"""What the PATHs of `tidelog log` commands name: log directories, partitions' directories, single files."""
+"""What the PATHs of `tidelog log` commands name: log directories, partitions' directories, single files.
+
+A directory is taken for what it holds, not for its name alone: `/mnt/backup-2` has the form of a partition's name
+(topic `backup`, partition 2) and is none, and a command that took it for one would call it an empty partition, or
+worse, repair it.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +41,9 @@ def partitions_of(paths: Sequence[Path], topics: Sequence[str] = ()) -> Iterator
 
 
 def _partitions(path: Path) -> list[PartitionReader]:
+    """The partitions below one path. The log start offset of a single partition is looked up in its log directory:
+    records in front of it are deleted, though they lie in the file.
+    """
     if not path.exists():
         raise UsageError(f"{path} does not exist")
     if not path.is_dir():
@@ -55,10 +63,12 @@ def is_partition(path: Path) -> bool:
 
 
 def _holds_log(path: Path) -> bool:
+    """Whether there is any file that a partition has."""
     return any(split_name(child.name) is not None or child.name in PARTITION_FILES for child in path.iterdir())
 
 
 def _is_log_directory(path: Path) -> bool:
+    """By the files that only a log directory has; a broker that never stopped cleanly has at least partitions in it."""
     children = list(path.iterdir())
     if any(child.name == META_PROPERTIES_FILE or child.name in CHECKPOINTS for child in children):
         return True

@@ -1,4 +1,10 @@
-"""`tidelog log reindex`: build the indexes anew from the data."""
+"""`tidelog log reindex`: build the indexes anew from the data.
+
+A broker does this by itself after an unclean stop, for what lies behind the recovery point. It is for indexes that were
+lost or damaged otherwise: copied without, cut by a full disk, or made with another interval. First the data is read and
+checked from the first to the last byte; then the old indexes are removed, and the log is opened, which builds what is
+missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`tidelog log verify`: is everything in the directory as it should be?"""
+"""`tidelog log verify`: is everything in the directory as it should be?
+
+An error is something that a reader or a broker would trip over, or that contradicts the data; a warning is something
+that the next start makes good by itself (a torn end of the last segment, an epoch behind the end, a checkpoint that
+names a partition which is gone). Every finding names file and byte. Nothing is changed.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +60,7 @@ def verify(paths: tuple[Path, ...], topic: tuple[str, ...], as_json: bool) -> in
 
 
 def _report(output: Output, findings: list[Finding]) -> None:
+    """All findings in one table, or nothing at all."""
     if not findings:
         return
     rows = [(f.severity, str(f.path), f.position if f.position >= 0 else None, f.problem) for f in findings]

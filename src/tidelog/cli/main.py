@@ -4,6 +4,10 @@ To add one, write a click command (or group) in its own module and add a line to
 is what `tidelog --help` shows, so that showing the list imports nothing. A command that must start in no time
 (`serve`) may also name a `quick` function: it gets the raw arguments before click is even imported, and returns the
 exit status, or None to let click do it (`--help`, mistakes).
+
+What goes wrong becomes an exit status here and nowhere else. Commands raise: `UsageError` for what the caller can mend,
+any other `TidelogError` or `OSError` for what failed, and return 1 when they worked but found something wrong (`log
+verify`).
 """
 
 from __future__ import annotations
@@ -20,7 +24,11 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """A sub-command: where it lives and what it says of itself."""
+    """A sub-command: where it lives and what it says of itself.
+
+    A table of texts instead of imports: `tidelog --help` imports click and nothing of ours, and a broken command does
+    not break the others.
+    """
 
     name: str
     target: str  # "module:attribute"
@@ -54,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _quick(words: list[str]) -> int | None:
+    """The status of a command that read its arguments by itself; None where there is no such command, or it
+    declined.
+    """
     for entry in COMMANDS:
         if words and entry.name == words[0] and entry.quick is not None:
             run = cast("Callable[[list[str]], int | None]", load(entry.quick))
@@ -62,6 +73,9 @@ def _quick(words: list[str]) -> int | None:
 
 
 def _through_click(words: list[str]) -> int:
+    """Everything else. click is told not to exit by itself (`standalone_mode=False`), so that its exceptions and ours
+    end in one place.
+    """
     import click
 
     from tidelog.common.errors import TidelogError, UsageError
@@ -99,10 +113,14 @@ def root_command() -> click.Group:
     from tidelog import __version__
 
     class LazyGroup(click.Group):
+        """A group that knows its commands' names and help by the table, and imports a command when it is called."""
+
         def list_commands(self, context: click.Context) -> list[str]:
+            """In the table's order, which is that of the help."""
             return [entry.name for entry in COMMANDS]
 
         def get_command(self, context: click.Context, name: str) -> click.Command | None:
+            """Import the command; this is where the time goes."""
             for entry in COMMANDS:
                 if entry.name == name:
                     return cast("click.Command", load(entry.target))
@@ -111,6 +129,7 @@ def root_command() -> click.Group:
         def resolve_command(
             self, context: click.Context, words: list[str]
         ) -> tuple[str | None, click.Command | None, list[str]]:
+            """A misspelt command is answered with the nearest one."""
             try:
                 return super().resolve_command(context, words)
             except click.UsageError as error:
@@ -121,6 +140,7 @@ def root_command() -> click.Group:
                 raise click.UsageError(f"{error.message} {hint}", context) from error
 
         def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+            """The help's list, by section, from the table alone."""
             for section in dict.fromkeys(entry.section for entry in COMMANDS):
                 with formatter.section(section):
                     formatter.write_dl([(entry.name, entry.help) for entry in COMMANDS if entry.section == section])

@@ -3,6 +3,10 @@
 On a terminal: tables and colours, by `rich`. In a pipe: plain aligned columns, so that grep, awk and people read them.
 Under `--json`: one JSON object per line, nothing else. Progress bars and remarks go to stderr, and the bars only when
 that is a terminal. `rich` is imported when something is drawn, not before.
+
+Why not one form for all: a table needs the widths of its columns before its first line, so that it can only be printed
+when all rows are there; a pipe wants the first line at once. A person wants times and sizes to be readable, a program
+wants numbers: JSON has the numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +38,11 @@ def json_option(command: F) -> F:
 
 
 class Output:
-    """Where a command's results go."""
+    """Where a command's results go.
+
+    Made once per command, which knows by then whether `--json` was given. Whether standard output is a terminal is
+    looked at once: a command does not change its form half way.
+    """
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
@@ -61,6 +69,7 @@ class Output:
             _plain_table(None, list(fields.items()), title)
 
     def json(self, value: Mapping[str, object]) -> None:
+        """One object, one line. Bytes become text or base64, anything else that JSON has no form for its text."""
         sys.stdout.write(json.dumps(value, default=_encode, ensure_ascii=False) + "\n")
 
     def line(self, text: str, *, style: str | None = None) -> None:
@@ -73,7 +82,11 @@ class Output:
             sys.stdout.write(text + "\n")
 
     def remark(self, text: str) -> None:
-        """Something for the person, not for the pipe."""
+        """Something for the person, not for the pipe.
+
+        Hints ("there is nothing behind the end"), counts at the end of a run, and whom one is waiting for. Never
+        results.
+        """
         sys.stderr.write(text + "\n")
 
     @contextmanager
@@ -98,6 +111,7 @@ class Output:
             yield lambda count: bar.advance(task, count)
 
     def _console(self) -> Console:
+        """Made when something is drawn: rich looks at the terminal's width and colours then."""
         from rich.console import Console
 
         return Console(file=sys.stdout)
@@ -130,6 +144,9 @@ class Output:
 
 
 def _plain_table(columns: Sequence[str] | None, rows: Iterable[Sequence[object]], title: str | None) -> None:
+    """Columns aligned by blanks, numbers to the right, nothing after the last cell: what `column -t` would make
+    of it.
+    """
     if title:
         sys.stdout.write(title + "\n")
     values = list(rows)
@@ -166,6 +183,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def snake(name: str) -> str:
+    """A column's title as a key of JSON: `Base offset` is `base_offset`."""
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
@@ -195,7 +213,11 @@ def text_of(data: bytes, limit: int = 60) -> str:
 
 
 def json_bytes(data: bytes | None) -> object:
-    """Bytes in JSON: a string where they are UTF-8, else an object with their base64."""
+    """Bytes in JSON: a string where they are UTF-8, else an object with their base64.
+
+    `produce --json` understands both forms, so that what one command prints the other can read. Keys and values are
+    nearly always text; base64 for all would make them unreadable for the sake of the few that are not.
+    """
     if data is None:
         return None
     try:
@@ -205,6 +227,7 @@ def json_bytes(data: bytes | None) -> object:
 
 
 def _encode(value: object) -> object:
+    """What `json` asks for values that it does not know."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return json_bytes(bytes(value))
     return str(value)

@@ -2,6 +2,10 @@
 
 Lines are gathered per partition into batches and sent when a batch is full or the input pauses; up to a few batches per
 partition are under way at once. Idempotent, so that a retry never doubles a line.
+
+A line that cannot be read stops everything, after what came before it is written and counted: to skip it would lose a
+record silently, and to go on with a guess would write a wrong one. The count that is told at the end is of acknowledged
+records.
 """
 
 from __future__ import annotations
@@ -98,4 +102,5 @@ def produce(
 
 
 def _placed(record: NewRecord, partition: int | None) -> NewRecord:
+    """`--partition` goes before what a line may say."""
     return record if partition is None else record._replace(partition=partition)

@@ -2,6 +2,11 @@
 
 Plain: `[headers TAB] [key SEPARATOR] value`, with headers as `name:value,name:value`. JSON: one object per line with
 `key`, `value`, `headers`, `partition` and `timestamp`; bytes that are no UTF-8 are `{"base64": "…"}`.
+
+The two forms are for two uses. Plain lines are what other programs print, and cannot say everything: a value with a
+newline, the difference between no value and an empty one (unless a text stands for it). JSON can, so that `consume
+--json | produce --json` copies records as they are. Bytes that are no UTF-8 go through plain lines unharmed, as
+Python's surrogate escapes.
 """
 
 from __future__ import annotations
@@ -20,6 +25,8 @@ CONSUMED = ("topic", "offset")
 
 
 class NewRecord(NamedTuple):
+    """What a line asks for. None as partition or timestamp: the producer's choice."""
+
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
@@ -36,6 +43,7 @@ class LineFormat(NamedTuple):
     null_marker: str | None = None
 
     def parse(self, line: str, number: int) -> NewRecord:
+        """Headers first, then the key, then all the rest is the value, separators included."""
         headers: tuple[tuple[str, bytes | None], ...] = ()
         if self.parse_headers:
             text, found, line = line.partition(self.header_separator)
@@ -51,10 +59,12 @@ class LineFormat(NamedTuple):
         return NewRecord(key, self._bytes(line), headers)
 
     def _bytes(self, text: str) -> bytes | None:
+        """The marker stands for null; without one, an empty text is an empty value."""
         return None if text == self.null_marker else text.encode("utf-8", "surrogateescape")
 
 
 def parse_headers(text: str, number: int) -> tuple[tuple[str, bytes | None], ...]:
+    """`name:value,name:value`; a value may hold colons, but no comma."""
     headers = []
     for part in filter(None, text.split(",")):
         name, colon, value = part.partition(":")
@@ -65,6 +75,9 @@ def parse_headers(text: str, number: int) -> tuple[tuple[str, bytes | None], ...
 
 
 def parse_json(line: str, number: int) -> NewRecord:
+    """A record of one JSON object. Whatever is wrong with it is told with its line's number, before anything of it is
+    written.
+    """
     try:
         value = json.loads(line)
     except ValueError as error:

@@ -2,6 +2,10 @@
 
 It starts in a tenth of a second, so nothing is imported that is not needed: `quick` reads the ordinary arguments by
 itself and leaves `--help` and mistakes to click, which explains them better.
+
+A broker started by a test is started thousands of times, and a person who types `serve` waits for "ready": both pay for
+every import. So the arguments are read by hand here, the garbage collector is off while modules are loaded, and what
+was loaded is frozen, so that no later collection looks through it.
 """
 
 from __future__ import annotations
@@ -39,7 +43,11 @@ class Arguments:
 
 
 def quick(words: list[str]) -> int | None:
-    """Serve, if the arguments are plain; None hands them to click."""
+    """Serve, if the arguments are plain; None hands them to click.
+
+    Returns the exit status, 2 for what the caller can mend. The collector stays off until the broker serves: there are
+    no cycles to find in modules that have just been loaded, and looking for them takes a noticeable part of the start.
+    """
     arguments = parse(words)
     if arguments is None:
         return None
@@ -52,6 +60,9 @@ def quick(words: list[str]) -> int | None:
 
 
 def parse(words: list[str]) -> Arguments | None:
+    """The ordinary arguments; None for anything unusual: help, an unknown option, a value that is missing. click reads
+    those again and says what is wrong, slowly and well.
+    """
     arguments = Arguments()
     pending = iter(words)
     for word in pending:
@@ -100,7 +111,12 @@ def use_all_descriptors() -> None:
 
 
 def build_config(arguments: Arguments) -> BrokerConfig:
-    """The file's values, under those of the command line."""
+    """The file's values, under those of the command line.
+
+    `--set` goes over all else, as it is the most particular. A file without `log.dirs` keeps Kafka's default, and only
+    a start without a file makes `./tidelog-data`: whoever gives a `server.properties` wants what Kafka would do with
+    it.
+    """
     from tidelog.broker.config.broker_config import BrokerConfig
     from tidelog.cli.properties_file import read_properties
 
@@ -136,7 +152,11 @@ def _listen(raw: dict[str, str], arguments: Arguments) -> None:
 
 
 async def _run(config: BrokerConfig) -> BaseException | None:
-    """Start, say so, wait, stop; returns why it had to end, if it had."""
+    """Start, say so, wait, stop; returns why it had to end, if it had.
+
+    "ready" is written when requests are answered, not when the port is open, and by `os.write`, past any buffer:
+    whoever started the broker waits for that line. It is the only thing on standard output; logs go to standard error.
+    """
     from tidelog.broker.server import Broker
 
     broker = Broker(config)

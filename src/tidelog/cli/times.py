@@ -1,4 +1,8 @@
-"""Moments as people type them: a date, a date and time, or milliseconds since 1970."""
+"""Moments as people type them: a date, a date and time, or milliseconds since 1970.
+
+UTC, unless the text says otherwise: a log is read on another machine than it was written on, and a time zone that
+depends on where the command runs would find other records there.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ else:  # older clicks have no generic types
 
 
 def parse_moment(text: str) -> int | None:
-    """Milliseconds since the epoch; None when the text is neither a date nor a number. UTC unless it says otherwise."""
+    """Milliseconds since the epoch; None when the text is neither a date nor a number. UTC unless it says otherwise.
+
+    Digits alone are milliseconds, as Kafka's tools take them. Everything else is ISO 8601, with a time zone or without.
+    """
     if text.isdigit():
         return int(text)
     from datetime import UTC, datetime, timedelta
@@ -28,6 +35,8 @@ def parse_moment(text: str) -> int | None:
 
 
 class Moment(IntParam):
+    """For options of commands: a mistake is told like any other of click's."""
+
     name = "time"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:

@@ -1,4 +1,9 @@
-"""`tidelog topics`: create, list, describe, delete, on any Kafka-compatible cluster."""
+"""`tidelog topics`: create, list, describe, delete, on any Kafka-compatible cluster.
+
+All of it goes over the client's core and Kafka's public APIs, so that it works against any cluster. Creating waits
+until the topic can be written to; describing asks leaders for offsets, which metadata does not have. Configs are shown
+only where somebody set them for the topic: the defaults are the broker's, and `serve` documents them.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +206,11 @@ def delete(names: tuple[str, ...], if_exists: bool, server: str | None, config_f
 
 
 async def topic_configs(cluster: ClusterClient, name: str) -> dict[str, str]:
-    """What was set for the topic itself."""
+    """What was set for the topic itself.
+
+    DescribeConfigs tells the source of each value; DYNAMIC_TOPIC is what CreateTopics or AlterConfigs have set for this
+    topic, all others are defaults of some layer.
+    """
     from tidelog.protocol.messages import DescribeConfigsRequest
 
     resource = DescribeConfigsRequest.DescribeConfigsResource(
@@ -217,7 +226,11 @@ async def topic_configs(cluster: ClusterClient, name: str) -> dict[str, str]:
 
 
 def _hint(code: ErrorCode, configs: Mapping[str, str]) -> str:
-    """What to do about a refused creation, where that can be said."""
+    """What to do about a refused creation, where that can be said.
+
+    The broker's own text says what is wrong; what it cannot know is which option of this command mends it, and which
+    key was probably meant.
+    """
     if code is ErrorCode.TOPIC_ALREADY_EXISTS:
         return " --if-not-exists takes it as it is."
     if code is ErrorCode.INVALID_CONFIG:
@@ -232,6 +245,7 @@ def _hint(code: ErrorCode, configs: Mapping[str, str]) -> str:
 
 
 def no_such_topic(name: str, found: dict[str, TopicInfo]) -> str:
+    """What to say of a topic that is not there: the nearest name, or how to list them."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, found, 1)
@@ -240,6 +254,7 @@ def no_such_topic(name: str, found: dict[str, TopicInfo]) -> str:
 
 
 def _factor(info: TopicInfo) -> int:
+    """Replicas per partition; the largest, while a reassignment makes them differ."""
     return max((len(partition.replicas) for partition in info.partitions.values()), default=0)
 
 
