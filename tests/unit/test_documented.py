@@ -15,7 +15,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker/adoption": 13.6,
     "broker/controller": 10.5,
     "broker/handlers": 7.3,
-    "broker/network": 10.0,
     "broker/purgatory": 16.3,
     "broker/store": 13.4,
     "log": 14.1,

@@ -5,8 +5,13 @@ its room (`services.py` there says what they are), `ctx` says who asked. Its mod
 of its kind arrives, so that a broker starts without them. `None` means that the request has no answer (Produce with
 acks=0).
 
+Handlers translate: from the message of one version to what the rooms below understand, and their outcome into the form
+that this version has room for. What Kafka calls an error of a partition, a topic or a group stands in the answer; an
+exception that leaves a handler is a KafkaError that concerns the whole request, or a bug (`failure.py` answers both). A
+ProtocolError closes the connection: Kafka does so where a request makes no sense at all.
+
 ApiVersions advertises these rows, but for those that say otherwise: a row is added when its handler fully serves every
-version that it names.
+version that it names. Versions that newer Kafkas have dropped (KIP-896) are served nevertheless.
 """
 
 from __future__ import annotations
@@ -26,6 +31,8 @@ Decoder = Callable[[memoryview, int, int], Any]
 
 
 class Handler(NamedTuple):
+    """One API: which versions, and by whom."""
+
     key: ApiKey
     min_version: int
     max_version: int

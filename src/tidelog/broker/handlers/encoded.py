@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class EncodedBody:
-    """Stands in for a response message of one version."""
+    """Stands in for a response message of one version: whoever asks for another would get the wrong bytes."""
 
     __slots__ = ("data",)
 

@@ -1,9 +1,12 @@
 """The services of every room of handlers, made in this one place.
 
 A handler gets the services of its room and nothing else: the fields of `RecordServices` are all that a handler of
-records can touch, and mypy sees each use. The first request of a room makes its services, so that a broker starts
-without the modules that they need; what handlers keep between requests (fetch sessions, encoded answers) is made with
-them and lives as long as the broker.
+records can touch, and mypy sees each use. So a test of a handler makes the few objects that its room names, and what a
+room can break is written in its `services.py`.
+
+The first request of a room makes its services, so that a broker starts without the modules that they need, and one that
+only serves records never loads most of them. What handlers keep between requests (fetch sessions, encoded answers) is
+made with them and lives as long as the broker; it hangs on no module, as any number of brokers live in one process.
 """
 
 from __future__ import annotations
@@ -47,7 +50,12 @@ class Services(Protocol):
 
 
 class HandlerServices:
-    """A whole node's. Coordinators are asked for by a call, as they begin with the first request that needs them."""
+    """A whole node's services, room by room.
+
+    Two kinds of collaborators are asked for by a call instead of being handed over. Coordinators begin with the first
+    request that needs them. And whatever moves replicas is made after the listeners are open, when the first request
+    may be here already.
+    """
 
     def __init__(
         self,
@@ -101,12 +109,14 @@ class HandlerServices:
         }
 
     def of(self, room: str) -> Any:
+        """Made by the room's first request; every later one, on whatever connection, gets the same object."""
         services = self._made.get(room)
         if services is None:
             services = self._made[room] = self._makers[room]()
         return services
 
     def _records(self) -> RecordServices:
+        """The only room that needs no controller and no store: tests make it of a data plane alone."""
         from tidelog.broker.handlers.records.fetch_sessions import FetchSessionCache
         from tidelog.broker.handlers.records.services import RecordServices
 
@@ -122,6 +132,7 @@ class HandlerServices:
         )
 
     def _groups(self) -> GroupServices:
+        """Coordinators stay a call: FindCoordinator and the oldest commits do without them."""
         from tidelog.broker.handlers.groups.services import GroupServices
 
         return GroupServices(
@@ -151,6 +162,7 @@ class HandlerServices:
         )
 
     def _configs(self) -> ConfigServices:
+        """Of the controller only the two steps that change configs: topics' and those of all other entities."""
         from tidelog.broker.handlers.configs.services import ConfigServices
 
         return ConfigServices(
@@ -187,4 +199,4 @@ class HandlerServices:
     def _security(self) -> SecurityServices:
         from tidelog.broker.handlers.security.services import SecurityServices
 
-        return SecurityServices(config=self._config, store=self._store, entity_configs=self._controller.entity_configs)
+        return SecurityServices(store=self._store, entity_configs=self._controller.entity_configs)

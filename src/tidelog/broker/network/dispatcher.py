@@ -2,7 +2,8 @@
 
 A handler gets the services of its room, who asked (`RequestContext`), and the request. It may answer at once or await
 something. What comes often (data, offsets, members, transactions) is stepped without a task of its own (`Stepper`);
-other asynchronous handlers run as tasks. Either way the connection looks at its next request when this one is answered.
+other asynchronous handlers run as tasks. Either way the connection looks at its next request when this one is answered:
+Kafka promises that the answers of a connection come in the order of its requests, and a producer's batches rely on it.
 
 Errors: bytes that are no request close the connection, with a line in the log. A handler that fails in a way that it
 did not foresee is logged, and answered with UNKNOWN_SERVER_ERROR wherever the response has room for a code.
@@ -51,6 +52,9 @@ class Route(NamedTuple):
 
     @classmethod
     def of(cls, key: int, services: Services) -> Route:
+        """What the table says of an API, with its functions loaded and its room's services made. An API that is not in
+        it closes the connection, as an unknown key does in Kafka: no answer would be understood.
+        """
         row = handler_for(key)
         if row is None:
             raise ProtocolError(f"{ApiKey(key).name} requests are not served here")
@@ -66,6 +70,8 @@ class Route(NamedTuple):
 
 
 class Dispatcher:
+    """One for all connections of a broker; at most one request of each is under way."""
+
     def __init__(self, services: Services, metrics: Metrics, clock: Clock) -> None:
         self._services = services
         self._metrics = metrics
@@ -81,7 +87,11 @@ class Dispatcher:
     # -- requests ----------------------------------------------------------------------------------------------------
 
     def on_request(self, connection: ServerConnection, frame: bytearray) -> None:
-        """Serve one frame. ProtocolError closes the connection."""
+        """Serve one frame. ProtocolError closes the connection.
+
+        A version that is not served closes it, too, but for ApiVersions: there the handler gets None for a request,
+        since its bytes may be of a form that nobody here knows, and answers with what is served.
+        """
         self.requests += 1
         try:
             header, position = decode_request_header(frame)
@@ -121,12 +131,17 @@ class Dispatcher:
     def _step(
         self, connection: ServerConnection, header: RequestHeader, request: Any, coroutine: Coroutine[Any, Any, Any]
     ) -> None:
+        """Run what a stepped handler returned; the connection is held only if that has to wait."""
         stepper = Stepper(coroutine, self._finisher(connection, header, request))
         if not stepper.step():
             connection.begin()
             self._running[connection] = stepper
 
     def _finisher(self, connection: ServerConnection, header: RequestHeader, request: Any) -> Done:
+        """What answers a request whose handler had to wait. By then the client may have gone: then it was cancelled,
+        and this is not called.
+        """
+
         def done(result: Message | None, error: Exception | None) -> None:
             self._running.pop(connection, None)
             if error is not None:
@@ -137,7 +152,9 @@ class Dispatcher:
         return done
 
     def on_lost(self, connection: ServerConnection) -> None:
-        """The client is gone: give up what is under way for it."""
+        """The client is gone: give up what is under way for it. Changes of the cluster's state go on; they are nobody's
+        request any more (`controller/changes.py`).
+        """
         running = self._running.pop(connection, None)
         if running is not None:
             running.cancel()
@@ -153,6 +170,9 @@ class Dispatcher:
     # -- answers -----------------------------------------------------------------------------------------------------
 
     def _answer(self, connection: ServerConnection, header: RequestHeader, response: Any) -> None:
+        """Encode and send. An answer of ApiVersions to a version that we do not know goes out in version 0, which every
+        client reads. What was read for a Fetch is given back if it cannot be sent.
+        """
         parts = None
         if response is not None:
             version = header.api_version
@@ -172,6 +192,11 @@ class Dispatcher:
             connection.write(parts)
 
     def _fail(self, connection: ServerConnection, header: RequestHeader, request: Any, error: Exception) -> None:
+        """Answer for a handler that raised. A KafkaError is its way to refuse a request as a whole; anything else is a
+        bug.
+
+        A producer with acks=0 reads no answer, so that a closed connection has to tell it.
+        """
         self._metrics.failures[header.api_key] += 1
         name = ApiKey(header.api_key).name
         code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR

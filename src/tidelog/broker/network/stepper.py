@@ -25,7 +25,11 @@ class NotAFutureError(TypeError):
 
 
 class Stepper:
-    """Goes on with a coroutine whenever the future that it waits for is done."""
+    """Goes on with a coroutine whenever the future that it waits for is done.
+
+    A `Handoff` or `Promise` wakes it from within `set_result`, in the same turn of the loop; an asyncio future through
+    the loop, in the next. Errors of the coroutine reach `done`, never whoever happened to wake it.
+    """
 
     __slots__ = ("_coroutine", "_done", "_waiting")
 
@@ -78,6 +82,7 @@ class Stepper:
         self._coroutine.close()
 
     def _wake(self, future: asyncio.Future[Any] | Promise) -> None:
+        """Called by what was waited for."""
         self._waiting = None
         self.step()
 

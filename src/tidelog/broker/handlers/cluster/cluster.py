@@ -132,6 +132,7 @@ def update_features(
 
 
 def _update(feature: str, level: int) -> UpdateFeaturesResponse.UpdatableFeatureResult:
+    """Feature by feature: INVALID_UPDATE_VERSION unless it is at that level already."""
     if FEATURES.get(feature) == level:
         return UpdateFeaturesResponse.UpdatableFeatureResult(feature=feature, error_message=None)
     return UpdateFeaturesResponse.UpdatableFeatureResult(

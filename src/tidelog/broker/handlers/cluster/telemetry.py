@@ -1,9 +1,11 @@
-"""GetTelemetrySubscriptions, PushTelemetry (KIP-714): answered, not advertised.
+"""GetTelemetrySubscriptions, PushTelemetry, version 0 (KIP-714): answered, not advertised.
 
 A broker asks its clients for metrics only if somebody is there to take them: in Apache Kafka a plug-in that is a client
 telemetry receiver. Without one it leaves both APIs out of ApiVersions, so that no client sends them; if one does, it is
 told that nothing is wanted, and what it pushes is checked and dropped. That is what this broker does; subscriptions
 (`client-metrics` configs) are stored and listed, and ask for nothing.
+
+What is pushed is unpacked on a thread, with a limit: a few bytes may stand for very many, and anybody can send them.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ async def push(services: ClusterServices, ctx: RequestContext, request: PushTele
 
 
 def _check(client: TelemetryClient, request: PushTelemetryRequest, now_ms: int, max_bytes: int) -> ErrorCode:
-    """Everything but the metrics themselves."""
+    """Everything but the metrics themselves, in Kafka's order: a client that has ended, one that comes too soon, one
+    with an old subscription, a codec that nobody knows, too many bytes.
+    """
     if client.terminating:
         return ErrorCode.INVALID_REQUEST
     if not client.may_push(now_ms) and not request.terminating:

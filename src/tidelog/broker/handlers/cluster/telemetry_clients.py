@@ -18,7 +18,10 @@ NEVER = -(1 << 62)
 
 
 class TelemetryClient:
-    """A client that asked or pushed: when it did so, and with what outcome."""
+    """A client that asked or pushed: when it did so, and with what outcome.
+
+    Time is that of the monotonic clock: a clock that is set back must not lock a client out.
+    """
 
     __slots__ = ("asked_ms", "error", "pushed_ms", "subscription_id", "terminating")
 

@@ -48,7 +48,11 @@ Outcome = tuple[ErrorCode, "str | None"]
 
 
 class Wanted(NamedTuple):
-    """What shall be done to one resource."""
+    """What shall be done to one resource.
+
+    `replace`: everything that is set for it is gone but for what is named. `validate_only` goes all the way to the
+    write, and says what would become of it.
+    """
 
     kind: int
     name: str
@@ -58,7 +62,11 @@ class Wanted(NamedTuple):
 
 
 async def replace(services: ConfigServices, ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    """AlterConfigs. Loggers cannot be asked for in this older request: their type came with the incremental one."""
+    """AlterConfigs.
+
+    Deprecated since KIP-339, as two tools that each set one key take away what the other has set; old clients send
+    nothing else. Loggers cannot be asked for in it: their type came with the incremental request.
+    """
     wanted = [
         Wanted(
             resource.resource_type,
@@ -82,7 +90,9 @@ async def replace(services: ConfigServices, ctx: RequestContext, request: AlterC
 async def change(
     services: ConfigServices, ctx: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    """IncrementalAlterConfigs."""
+    """IncrementalAlterConfigs. APPEND and SUBTRACT are for keys that are lists, such as `cleanup.policy`; they start
+    from the default where nothing is set, and to append what is there already changes nothing.
+    """
     wanted = [
         Wanted(
             resource.resource_type,
@@ -104,7 +114,9 @@ async def change(
 
 
 async def _alter_all(services: ConfigServices, wanted: list[Wanted]) -> list[Outcome]:
-    """One after the other: the outcome of each."""
+    """One after the other: the outcome of each. They are as many steps of the store: a client that leaves in between
+    has changed those before, and the one under way.
+    """
     counts = Counter((one.kind, one.name) for one in wanted)
     outcomes: list[Outcome] = []
     for one in wanted:
@@ -196,7 +208,10 @@ async def _alter_broker(services: ConfigServices, wanted: Wanted) -> None:
 async def _alter_stored(
     services: ConfigServices, wanted: Wanted, root: str, keys: ConfigDef, check: Callable[[Mapping[str, str]], None]
 ) -> None:
-    """Configs of which only the store and `apply_entity_config` know."""
+    """Configs of groups and of client metrics: those of groups are told to the coordinator, the others to nobody.
+
+    The node goes with the last value in it: names of groups are anybody's choice, and must not pile up.
+    """
 
     def decide(stored: dict[str, str]) -> dict[str, str]:
         return plan_entity_config(stored, wanted.changes, replace=wanted.replace, keys=keys, check=check)

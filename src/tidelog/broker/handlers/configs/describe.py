@@ -64,6 +64,9 @@ async def handle(
 def _described(
     entry: Entry, request: DescribeConfigsRequest, version: int
 ) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
+    """One config in the form of the version: 0 has `is_default` alone, 1 brought source and synonyms, 3 type and
+    documentation (KIP-569).
+    """
     synonyms = [
         DescribeConfigsResponse.DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source)
         for s in (entry.synonyms if request.include_synonyms else ())
@@ -82,7 +85,11 @@ def _described(
 
 
 async def _entries(services: ConfigServices, kind: int, name: str, names: Collection[str] | None) -> list[Entry]:
-    """The configs of one resource: all, or those of `names`. A broker without a name stands for what is set for all."""
+    """The configs of one resource: all, or those of `names`; names that do not exist are left out, without an error.
+
+    A broker without a name stands for what is set for all brokers, and shows nothing else. A group or a subscription
+    need not exist: it is shown with its defaults.
+    """
     if kind == Resource.TOPIC:
         check_topic_name(name)
         if name not in services.metadata.topics:

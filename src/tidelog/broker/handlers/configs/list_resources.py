@@ -45,4 +45,5 @@ async def handle(
 
 
 async def _names(services: ConfigServices, root: str) -> list[str]:
+    """Entities below a node that have anything set, by their own names."""
     return [paths.unsanitize(part) for part, values in (await load_configs(services.store, root)).items() if values]

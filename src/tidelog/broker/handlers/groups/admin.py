@@ -25,7 +25,9 @@ Described = DescribeGroupsResponse.DescribedGroup
 
 
 async def list_groups(services: GroupServices, ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
-    """The groups of all shards that are here; while one loads the list would be wrong."""
+    """The groups of all shards that are here. While one loads the list would be wrong: COORDINATOR_LOAD_IN_PROGRESS,
+    and the client asks again.
+    """
     service = services.coordinators().group
     if service.runtime.loading:
         return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

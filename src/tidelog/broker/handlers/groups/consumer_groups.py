@@ -51,6 +51,7 @@ async def describe(
 
 
 async def _describe(services: GroupServices, group_id: str) -> Described:
+    """An empty id is INVALID_GROUP_ID, without words, as in Kafka."""
     if not group_id:
         return Described(error_code=ErrorCode.INVALID_GROUP_ID, error_message=None)
     try:

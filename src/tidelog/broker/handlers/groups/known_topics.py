@@ -19,7 +19,11 @@ from tidelog.common.uuids import ZERO_UUID
 def known_topics(
     metadata: MetadataCache, topics: list[Any], version: int
 ) -> tuple[list[Any], list[tuple[Any, ErrorCode]]]:
-    """The topics that exist (with their names filled in), and the others with the error of each."""
+    """The topics that exist (with their names filled in), and the others with the error of each.
+
+    By ids a topic that nobody knows is UNKNOWN_TOPIC_ID; a partition beyond the last is UNKNOWN_TOPIC_OR_PARTITION,
+    however the topic was named.
+    """
     known, unknown = [], []
     for topic in topics:
         if version >= OffsetCommit.TOPIC_IDS:

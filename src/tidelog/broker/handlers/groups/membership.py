@@ -36,7 +36,7 @@ BATCH_VERSION = 3
 
 
 def caller(ctx: RequestContext) -> Caller:
-    """Who asks; hosts are written as Kafka writes them, with a leading slash."""
+    """Who asks, as a group shows its members: hosts are written as Kafka writes them, with a leading slash."""
     return Caller(ctx.client_id, f"/{ctx.client_host}", ctx.header.api_version)
 
 

@@ -120,7 +120,11 @@ def _resolve_ids(services: GroupServices, group: Group) -> list[Topic]:
 
 
 def _answer_ids(services: GroupServices, answer: GroupAnswer, missing: list[Topic]) -> None:
-    """Topics go by id in this version: one that was deleted since has none, and is left out."""
+    """Topics go by id in this version: one that was deleted since has none, and is left out.
+
+    What was committed under a name that now belongs to another topic was forgotten when the first was deleted, so that
+    an id never shows offsets of its predecessor.
+    """
     for topic in answer.topics:
         if topic.topic_id == ZERO_UUID:
             topic.topic_id = services.metadata.topic_id(topic.name)

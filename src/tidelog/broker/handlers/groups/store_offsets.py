@@ -1,6 +1,11 @@
 """OffsetCommit and OffsetFetch version 0: offsets in the store's tree, as consumers of 0.8 kept them in ZooKeeper.
 
-/consumers/<group>/offsets/<topic>/<partition>      the offset, in digits
+    /consumers/<group>/offsets/<topic>/<partition>      the offset, in digits
+
+Kafka kept this until it lost ZooKeeper. There is no coordinator, no member and no generation: whoever commits last has
+committed. Such offsets and those of __consumer_offsets know nothing of each other: a consumer that is updated starts
+with the latter and finds nothing there, unless it commits to both for a while (`dual.commit.enabled`, as it was
+called).
 """
 
 from __future__ import annotations
@@ -55,7 +60,7 @@ def _refusal(services: GroupServices, group: str, topic: str, entry: Any) -> Err
 
 
 async def _put(store: Store, nodes: Mapping[str, bytes]) -> None:
-    """Set the nodes, made with their parents where they are not there yet."""
+    """Set the nodes, made with their parents where they are not there yet: one step of the store."""
     parents = dict.fromkeys(parent for path in nodes for parent in ancestors(path))
     wanted = [*parents, *nodes]
     found = dict(zip(wanted, await store.get_many(wanted), strict=True))

@@ -52,7 +52,12 @@ async def handle(
 
 
 async def _verify(services: GroupServices, ctx: RequestContext, request: TxnOffsetCommitRequest) -> None:
-    """The offsets partition must be part of the transaction; from version 5 on it joins by this request (KIP-890)."""
+    """The offsets partition must be part of the transaction; from version 5 on it joins by this request (KIP-890).
+
+    The shard of the group is looked up first: who is not its coordinator, or still loads, must say so before the
+    transaction is changed. A producer that was fenced is told INVALID_PRODUCER_EPOCH, the code that this API has for
+    it.
+    """
     coordinators = services.coordinators()
     partition = coordinators.group.runtime.partition_for(request.group_id)
     tp = TopicPartition(GROUP_METADATA_TOPIC, partition)
@@ -87,6 +92,7 @@ def _error(code: ErrorCode, version: int) -> ErrorCode:
 
 
 def _failed(topics: list[Any], code: ErrorCode) -> TxnOffsetCommitResponse:
+    """The same error for every partition of these topics."""
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic(

@@ -37,6 +37,9 @@ def handle(
 
 
 def _answer(services: RecordServices, tp: TopicPartition) -> Answer:
+    """One partition. A name that no topic can have is INVALID_TOPIC_EXCEPTION; where somebody else leads there is no
+    message, as the client only has to ask again elsewhere.
+    """
     if not is_valid_topic_name(tp.topic):
         code = ErrorCode.INVALID_TOPIC_EXCEPTION
         return Answer(partition_index=tp.partition, error_code=code, error_message=code.text, active_producers=[])

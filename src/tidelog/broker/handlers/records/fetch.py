@@ -118,7 +118,11 @@ def _resume(
 
 
 def _resolve_again(services: RecordServices, session: FetchSession) -> None:
-    """Topic ids that were not known when the session heard of them may be by now, or may have gone."""
+    """Topic ids that were not known when the session heard of them may be by now, or may have gone.
+
+    A consumer may hear of a new topic before this broker does, and asks for it with UNKNOWN_TOPIC_ID as the answer; the
+    session goes on, and the partition is served as soon as the id is known.
+    """
     for (topic_id, _, partition), cached in session.partitions.items():
         name = services.metadata.topic_name(topic_id)
         if (name is None) != (cached.fetch.error == ErrorCode.UNKNOWN_TOPIC_ID):
@@ -149,7 +153,11 @@ def _params(services: RecordServices, request: FetchAsk) -> FetchParams:
 async def _read(
     services: RecordServices, params: FetchParams, fetches: Sequence[PartitionFetch]
 ) -> list[FetchedPartition]:
-    """Read now; if that is too little, wait for more and read again."""
+    """Read now; if that is too little, wait for more and read again.
+
+    What was read first is given back before the wait, as it would keep files open, and read anew at the end: the answer
+    then has all that came meanwhile, within the limits. A client that says `max_wait_ms=0` gets what there is.
+    """
     replicas = services.replicas
     read: FetchRead = read_all(replicas, params, fetches)
     if read.answer_now or read.bytes >= params.min_bytes or params.max_wait_ms <= 0 or not fetches:
@@ -195,7 +203,7 @@ async def _convert(
 
 
 def _refused(services: RecordServices, ctx: RequestContext, request: FetchAsk, fetches: Fetches) -> FetchAnswer:
-    """What Apache Kafka answers to a request that it cannot make sense of."""
+    """What Apache Kafka answers to a request that it cannot make sense of: an isolation level that nobody knows."""
     code = ErrorCode.UNKNOWN_SERVER_ERROR
     told = [(key, FetchedPartition(key[2], code)) for key in fetches if not request.uses_ids]
     return _answer(services, ctx, request, FetchAnswer(code), told, fetches)
@@ -231,7 +239,10 @@ def _answer(
     told: list[tuple[Key, FetchedPartition]],
     fetches: Fetches,
 ) -> FetchAnswer:
-    """Fill the answer in. Consumers that came to the wrong broker are told where the leader is; followers know."""
+    """Fill the answer in, topic by topic in the order of the partitions.
+
+    Consumers that came to the wrong broker are told where the leader is (version 16, KIP-951); followers know.
+    """
     endpoints = answer.node_endpoints if request.replica_id < 0 else []
     topics: dict[tuple[bytes, str], list[FetchedPartition]] = {}
     for (topic_id, name, partition), data in told:

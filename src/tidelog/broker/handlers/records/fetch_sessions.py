@@ -35,7 +35,7 @@ def next_epoch(epoch: int) -> int:
 
 
 class CachedPartition:
-    """What was asked of a partition, and what it was last told."""
+    """What was asked of a partition, and what it was last told: the answer has it only if one of these has changed."""
 
     __slots__ = ("fetch", "high_watermark", "log_start_offset")
 
@@ -159,6 +159,12 @@ class FetchSessionCache:
         return session if session is not None and session.view is view else None
 
     def _evict(self, privileged: bool, size: int, now_ms: int) -> bool:
+        """Make room for one more, if there is a session that counts less.
+
+        First the one that has not been used for longest, if that is long enough. Otherwise followers push out
+        consumers, and a larger session a smaller one that has lived for a while: it saves more than the small one does.
+        Who is pushed out notices by FETCH_SESSION_ID_NOT_FOUND, and begins anew.
+        """
         if not self._sessions:
             return False
         oldest = next(iter(self._sessions.values()))

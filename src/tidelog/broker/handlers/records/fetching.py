@@ -63,7 +63,11 @@ def failed(fetch: PartitionFetch, code: int) -> FetchedPartition:
 
 
 def read_all(replicas: ReplicaManager, params: FetchParams, fetches: Sequence[PartitionFetch]) -> FetchRead:
-    """Read every partition within the request's limits."""
+    """Read every partition within the request's limits.
+
+    The order is the client's, or the session's, which moves whoever got records to the end: with a small `max_bytes`
+    all partitions come to their turn.
+    """
     answers: list[FetchedPartition] = []
     left = params.max_bytes
     total = 0
@@ -165,7 +169,11 @@ def _read(
 
 
 def upper_bound(partition: Partition, params: FetchParams) -> int | None:
-    """The offset that a reader may not reach; None for a follower, which reads to the end."""
+    """The offset that a reader may not reach; None for a follower, which reads to the end.
+
+    A consumer must not see what a new leader might not have; with read_committed, nothing whose transaction may still
+    be aborted.
+    """
     if params.from_follower:
         return None
     return partition.log.last_stable_offset if params.committed_only else partition.log.high_watermark

@@ -1,4 +1,8 @@
-"""Who leads a partition instead: what an answer tells a client that came to the wrong broker (KIP-951)."""
+"""Who leads a partition instead: what an answer tells a client that came to the wrong broker (KIP-951).
+
+Since Produce 10 and Fetch 16. Before, a client that met NOT_LEADER_OR_FOLLOWER had to ask for metadata first, of some
+broker that may not have heard of the new leader either.
+"""
 
 from __future__ import annotations
 

@@ -71,6 +71,9 @@ class Lookup(NamedTuple):
     """What lies at this offset or above is not told."""
 
     def find(self) -> TimestampOffset:
+        """On a thread. What is found at or above `end` is not committed yet, or not stable: for the client it is not
+        there.
+        """
         log = self.partition.log
         latest = self.timestamp == MAX_TIMESTAMP
         found = log.max_timestamp_offset() if latest else log.offset_for_timestamp(self.timestamp)
@@ -136,7 +139,9 @@ def _find(lookups: list[Lookup]) -> list[TimestampOffset | KafkaError]:
 
 
 def _refused(request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """What Apache Kafka answers to a request that it cannot make sense of."""
+    """What Apache Kafka answers to a request that it cannot make sense of: an isolation level that nobody knows fails
+    in its code, and each partition gets the code of a failure.
+    """
     code = ErrorCode.UNKNOWN_SERVER_ERROR
     topics = [
         TopicAnswer(
@@ -166,7 +171,12 @@ def _answer(
     twice: set[tuple[str, int]],
     lookups: list[Lookup],
 ) -> Answer:
-    """The answer for one partition, or an empty one and a look-up that will fill it."""
+    """The answer for one partition, or an empty one and a look-up that will fill it.
+
+    Checked in Kafka's order: named twice, a timestamp that is too new for the version, who leads (in the epoch that the
+    client believes in, from version 4 on). The largest time of the active segment is made known here (`know_times`):
+    after that a thread may look at the segments.
+    """
     answer = Answer(partition_index=asked.partition_index, old_style_offsets=[])
     version = ctx.header.api_version
     tp = TopicPartition(topic, asked.partition_index)
@@ -209,7 +219,12 @@ def _refuse(answer: Answer, error: KafkaError, version: int) -> None:
 
 
 def offset_for(partition: Partition, timestamp: int, replica_id: int, isolation_level: int) -> TimestampOffset | int:
-    """The offset that a special timestamp stands for; of a real one, the offset that the answer may not reach."""
+    """The offset that a special timestamp stands for; of a real one, the offset that the answer may not reach.
+
+    "Earliest" is the log's start, with the epoch of the record there if it is known. A follower (replica id 0 or above)
+    is told of everything up to the log's end; what a consumer may know of is described above. A log of magic 0 has no
+    timestamps, and refuses real ones: UNSUPPORTED_FOR_MESSAGE_FORMAT.
+    """
     log = partition.log
     epochs = log.leader_epochs
     if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
@@ -244,7 +259,12 @@ class _Start(NamedTuple):
 
 
 def _segment_starts(partition: Partition, asked: Asked, replica_id: int) -> list[int]:
-    """Version 0: first offsets of the segments that were last written before the timestamp, newest first."""
+    """Version 0: first offsets of the segments that were last written before the timestamp, newest first.
+
+    The question of Kafka 0.8, when there were no time indexes. The log's end counts as the start of a segment that is
+    yet to come, with the present as its time; "latest" (-1) takes all starts, "earliest" (-2) the oldest alone. A
+    consumer is told nothing above the high watermark, which stands in for whatever lies there.
+    """
     log = partition.log
     named = asked.timestamp in (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP)
     starts = [_Start(segment.base_offset, 0 if named else segment.mtime_ms) for segment in log.segments]

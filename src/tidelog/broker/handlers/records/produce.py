@@ -84,7 +84,7 @@ def _has_transactional(request: ProduceRequest) -> bool:
 def _refuse_all(
     services: RecordServices, ctx: RequestContext, request: ProduceRequest, code: ErrorCode
 ) -> ProduceResponse | None:
-    """The same error for every partition."""
+    """The same error for every partition, before any of them was looked up."""
     response = ProduceResponse(responses=[])
     answers: dict[TopicPartition, PartitionResponse] = {}
     for topic in request.topic_data:
@@ -146,7 +146,13 @@ async def _verify(
     partition: Partition,
     run: BatchRun,
 ) -> VerificationGuard | None:
-    """A transactional batch that begins a transaction here must belong to one that its coordinator knows (KIP-890)."""
+    """A transactional batch that begins a transaction here must belong to one that its coordinator knows (KIP-890).
+
+    Without that a batch that was delayed on the way could open a transaction that nobody will ever end, and hold up the
+    last stable offset for good. The log hands out a guard before the coordinator is asked; a marker that arrives in
+    between takes it away, and the append would be refused. Later batches of the same transaction need no question: the
+    log knows that it is open. From version 12 on the question also adds the partition to the transaction.
+    """
     header = run.header(0)
     if not header.is_transactional:
         return None

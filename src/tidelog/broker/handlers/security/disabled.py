@@ -72,10 +72,12 @@ def delete_acls(services: SecurityServices, ctx: RequestContext, request: Delete
     return DeleteAclsResponse(filter_results=[refused] * len(request.filters))
 
 
-def _token_refusal(services: SecurityServices, ctx: RequestContext) -> ErrorCode:
-    """Tokens are asked for on authenticated connections only; and they must be switched on."""
-    protocols = {endpoint.name: endpoint.protocol for endpoint in services.config.listeners}
-    if protocols.get(ctx.listener, "PLAINTEXT") == "PLAINTEXT":
+def _token_refusal(ctx: RequestContext) -> ErrorCode:
+    """Tokens are asked for on authenticated connections only, and they must be switched on.
+
+    A client that has proved nothing could otherwise have a token in the name of whoever it says it is.
+    """
+    if ctx.session.security_protocol == "PLAINTEXT":
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
 
@@ -87,7 +89,7 @@ def create_token(
     kind, _, name = ctx.principal.partition(":")
     newest = ctx.header.api_version >= 3
     return CreateDelegationTokenResponse(
-        error_code=_token_refusal(services, ctx),
+        error_code=_token_refusal(ctx),
         principal_type=request.owner_principal_type or kind,
         principal_name=request.owner_principal_name or name,
         token_requester_principal_type=kind if newest else "",
@@ -101,16 +103,18 @@ def create_token(
 def renew_token(
     services: SecurityServices, ctx: RequestContext, request: RenewDelegationTokenRequest
 ) -> RenewDelegationTokenResponse:
-    return RenewDelegationTokenResponse(error_code=_token_refusal(services, ctx), expiry_timestamp_ms=-1)
+    """No time of expiry: there is no such token."""
+    return RenewDelegationTokenResponse(error_code=_token_refusal(ctx), expiry_timestamp_ms=-1)
 
 
 def expire_token(
     services: SecurityServices, ctx: RequestContext, request: ExpireDelegationTokenRequest
 ) -> ExpireDelegationTokenResponse:
-    return ExpireDelegationTokenResponse(error_code=_token_refusal(services, ctx), expiry_timestamp_ms=-1)
+    """As above: a token that never was cannot expire."""
+    return ExpireDelegationTokenResponse(error_code=_token_refusal(ctx), expiry_timestamp_ms=-1)
 
 
 def describe_tokens(
     services: SecurityServices, ctx: RequestContext, request: DescribeDelegationTokenRequest
 ) -> DescribeDelegationTokenResponse:
-    return DescribeDelegationTokenResponse(error_code=_token_refusal(services, ctx))
+    return DescribeDelegationTokenResponse(error_code=_token_refusal(ctx))

@@ -46,6 +46,7 @@ async def describe(
 
 
 def _described(name: str, times: int, iterations: Mapping[int, int]) -> Described:
+    """Errors say in words what tools print."""
     if times > 1:
         text = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
         return Described(user=name, error_code=ErrorCode.DUPLICATE_RESOURCE, error_message=text)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tidelog.common.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from tidelog.broker.config.broker_config import BrokerConfig
     from tidelog.broker.controller.entity_configs import EntityConfigs
     from tidelog.broker.store.api import Store
 
@@ -15,6 +14,5 @@ if TYPE_CHECKING:
 class SecurityServices(NamedTuple):
     """All that a handler of this room can touch."""
 
-    config: BrokerConfig
     store: Store
     entity_configs: EntityConfigs

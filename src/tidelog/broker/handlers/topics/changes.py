@@ -54,7 +54,9 @@ async def create(services: TopicServices, ctx: RequestContext, request: CreateTo
 
 
 def _too_many(services: TopicServices, request: CreateTopicsRequest) -> CreateTopicsResponse | None:
-    """One request may make so many partitions and no more."""
+    """One request may make so many partitions and no more: each costs a directory and a node of the store, and the
+    controller does nothing else meanwhile.
+    """
     default = services.config[keys.NUM_PARTITIONS]
     total = sum(
         len(topic.assignments) or (default if topic.num_partitions == -1 else max(0, topic.num_partitions))
@@ -81,6 +83,7 @@ def _new_topic(topic: CreateTopicsRequest.CreatableTopic) -> NewTopic:
 
 
 def _created(services: TopicServices, name: str, outcome: TopicPlan | KafkaError) -> Created:
+    """What was made, or would have been (`validate_only`), with every config that holds for it."""
     if isinstance(outcome, KafkaError):
         return Created(name=name, error_code=outcome.code, error_message=outcome.message)
     entries = topic_entries(services.config, services.topic_configs, outcome.configs)

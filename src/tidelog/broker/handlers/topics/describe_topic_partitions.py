@@ -98,4 +98,5 @@ def _unknown(name: str) -> Topic:
 
 
 def _refused(names: list[str], code: ErrorCode) -> DescribeTopicPartitionsResponse:
+    """The same error for every topic that was named."""
     return DescribeTopicPartitionsResponse(topics=[Topic(error_code=code, name=name) for name in names])

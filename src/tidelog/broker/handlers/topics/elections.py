@@ -66,5 +66,6 @@ def _results(request: ElectLeadersRequest, outcome: Mapping[TopicPartition, Erro
 
 
 def _result(partition: int, code: ErrorCode) -> PartitionResult:
+    """Success has no message, every error has one."""
     text = None if code is ErrorCode.NONE else code.text
     return PartitionResult(partition_id=partition, error_code=code, error_message=text)

@@ -151,7 +151,11 @@ def _refused(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
 
 
 async def _resolve(services: TopicServices, request: MetadataRequest) -> tuple[list[str], list[Topic]]:
-    """The asked topics that exist (after creation), and the answers for those that do not."""
+    """The asked topics that exist (after creation), and the answers for those that do not.
+
+    By id or by name: a request that has ids is answered by ids alone, as Kafka does. Nothing is ever created by id, and
+    a name that is asked for twice is answered once.
+    """
     metadata = services.metadata
     missing: list[Topic] = []
     ids = dict.fromkeys(topic.topic_id for topic in request.topics or () if topic.topic_id != ZERO_UUID)

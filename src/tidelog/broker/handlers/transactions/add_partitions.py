@@ -124,7 +124,9 @@ async def _verify(
 
 
 def _merged(codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
-    """The answer to partitions that were refused before the coordinator saw them: each once."""
+    """Results by topic, each partition once: the answer to what was only verified, or refused before the coordinator
+    saw it.
+    """
     topics: dict[str, list[PartitionResult]] = {}
     for tp, code in codes.items():
         topics.setdefault(tp.topic, []).append(PartitionResult(partition_index=tp.partition, partition_error_code=code))

@@ -38,6 +38,7 @@ async def describe(
 
 
 async def _find(services: TransactionServices, transactional_id: str) -> Transaction:
+    """The transaction of an id, from the shard that has it. An empty id is INVALID_REQUEST."""
     if not transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     found: Transaction = await services.coordinators().transaction.read(
@@ -47,6 +48,7 @@ async def _find(services: TransactionServices, transactional_id: str) -> Transac
 
 
 def _described(transaction: Transaction) -> Described:
+    """What the coordinator knows of an id, its partitions sorted by topic."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(transaction.partitions):
         topics.setdefault(topic, []).append(partition)

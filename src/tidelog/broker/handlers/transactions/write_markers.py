@@ -1,8 +1,12 @@
 """WriteTxnMarkers, versions 0 to 2: write the ends of transactions into partitions that are led here.
 
-From other brokers' coordinators, and from administrators who abort a hanging transaction
-(`kafka-transactions.sh abort`). A marker is a control record in the partition's log, with the coordinator's epoch in
-it: one of an older epoch than the last is TRANSACTION_COORDINATOR_FENCED. Each partition has an error of its own.
+From other brokers' coordinators, and from administrators who abort a hanging transaction (`kafka-transactions.sh
+abort`). A marker is a control record in the partition's log, with the coordinator's epoch in it: one of an older epoch
+than the last is TRANSACTION_COORDINATOR_FENCED. Each partition has an error of its own.
+
+Once a marker is in the log the transaction is over there: its records become stable or aborted, and the last stable
+offset goes on. In partitions of __consumer_offsets it also decides what becomes of pending commits. A marker that comes
+twice does no harm. From version 2 on it says by which protocol the transaction ends (KIP-1228).
 """
 
 from __future__ import annotations
