@@ -57,3 +57,23 @@ def test_every_suppression_names_its_rule_and_reason() -> None:
         if bare.search(line)
     ]
     assert not hits
+
+
+#: Whose time must be a seam: these run on a loop with virtual time, and with a clock that a test moves.
+TIMED = ("src/tidelog/broker", "src/tidelog/log")
+#: The sockets, and what watches them, live by the loop's own time.
+OF_THE_LOOP = ("src/tidelog/broker/network/", "src/tidelog/broker/http.py")
+
+
+def test_below_the_network_nobody_waits_but_by_the_seam_of_time() -> None:
+    """`asyncio.sleep(0)` gives way and waits for nothing; any other wait is a `LoopTimer`'s or a `Scheduler`'s."""
+    waits = re.compile(r"asyncio\.(?:sleep\((?!0\))|wait_for\(|timeout\()|get_running_loop\(\)\.call_(?:later|at)")
+    hits = [
+        f"{name}:{number}"
+        for folder in TIMED
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if not (name := str(path.relative_to(ROOT))).startswith(OF_THE_LOOP)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if waits.search(line)
+    ]
+    assert not hits

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.metrics import Metrics
+from tidelog.broker.purgatory.timer import LoopTimer
 from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.common.clock import Clock
 from tidelog.common.config import Key
@@ -34,8 +35,6 @@ CHUNK = 64
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.01, 600.0
 #: How often at least it is looked for logs to flush.
 FLUSH_SECONDS = 3.0
-
-
 #: Runs a coroutine as a task of that name; its failure is the broker's (`Supervisor.spawn`).
 Spawn = Callable[[str, Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
@@ -47,6 +46,7 @@ class Background:
         log_manager: LogManager,
         replicas: ReplicaManager,
         clock: Clock,
+        timer: LoopTimer,
         metrics: Metrics,
         spawn: Spawn,
     ) -> None:
@@ -54,6 +54,7 @@ class Background:
         self._log_manager = log_manager
         self._replicas = replicas
         self._clock = clock
+        self._timer = timer
         self._seconds = metrics.background_seconds
         self._spawn = spawn
         self._tasks: list[asyncio.Task[None]] = []
@@ -113,7 +114,7 @@ class Background:
         longest = min(LONGEST_SLEEP, self._config[keys.LOG_INITIAL_TASK_DELAY_MS] / 1000)
         while wanted():
             wait = min(self._config[interval] / 1000, FLUSH_SECONDS if often else longest)
-            await asyncio.sleep(max(wait, SHORTEST_SLEEP))
+            await self._timer.sleep(max(wait, SHORTEST_SLEEP))
             started = self._clock.monotonic()
             await work()
             seconds = self._clock.monotonic() - started

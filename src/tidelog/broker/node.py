@@ -302,7 +302,13 @@ class Node:
 
     def _begin_work(self) -> None:
         self.background = parts.Background(
-            self.config, self.log_manager, self.replicas, self.clock, self.metrics, self.supervisor.spawn
+            self.config,
+            self.log_manager,
+            self.replicas,
+            self.clock,
+            self.purgatories.timer,
+            self.metrics,
+            self.supervisor.spawn,
         )
         self._closers.add(Stage.BACKGROUND, "background", self.background.stop)
         self.background.start()

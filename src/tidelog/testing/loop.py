@@ -49,7 +49,7 @@ class _Timer(events.TimerHandle):
         self._number = number
 
     def __lt__(self, other: Any) -> bool:
-        return (self._when, self._number) < (other._when, other._number)  # type: ignore[attr-defined]
+        return (self._when, self._number) < (other._when, other._number)  # type: ignore[attr-defined]  # asyncio's own, for subclasses
 
 
 class _NoSelector:
@@ -87,7 +87,7 @@ class VirtualLoop(base_events.BaseEventLoop):
 
     def jump(self) -> None:
         """It is the time of the next timer: exactly that, as a sum of differences would not be."""
-        self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
+        self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]  # asyncio's own, for subclasses
 
     def advance(self, seconds: float) -> None:
         """Let time pass: work that was meant for a thread sleeps (`LoopClock.sleep`)."""
@@ -96,10 +96,10 @@ class VirtualLoop(base_events.BaseEventLoop):
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        self._check_closed()  # type: ignore[attr-defined]
+        self._check_closed()  # type: ignore[attr-defined]  # asyncio's own, for subclasses
         timer = _Timer(next(self._timers), when, callback, args, self, context)
-        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
-        timer._scheduled = True  # type: ignore[attr-defined]
+        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]  # asyncio's own, for subclasses
+        timer._scheduled = True  # type: ignore[attr-defined]  # asyncio's own, for subclasses
         return timer
 
     def run_in_executor(self, executor: Any, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:

@@ -47,7 +47,9 @@ class LoopTimer:
             self._armed = None
 
     def _now_ms(self) -> int:
-        return int(self._clock.monotonic() * 1000)
+        """Whole milliseconds, a microsecond generous: 4.3 s are 4299.999… ms in floating point. A loop whose time only
+        moves from timer to timer would ring at 4.3 s, find it not to be time yet, and set the same timer for ever."""
+        return int(self._clock.monotonic() * 1000 + 0.001)
 
     def _arm(self) -> None:
         due = self._wheel.next_due()
