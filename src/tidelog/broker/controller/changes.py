@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 
 class Changes:
-    """Those under way, and the queue in front of them."""
+    """Those under way, and the queue in front of them. Kafka's controller has one thread and a queue of events for the
+    same end; here it is a lock, which asyncio grants in the order in which it was asked for."""
 
     def __init__(self, on_broken: Callable[[BaseException], None]) -> None:
         """`on_broken` is told when memory and store disagree."""

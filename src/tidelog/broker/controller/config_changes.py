@@ -1,7 +1,16 @@
 """Changes of configs, decided: what is set now + what is asked → what will be set, or the error that Kafka gives. Pure.
 
-The four operations of IncrementalAlterConfigs work on single keys; APPEND and SUBTRACT on lists only, starting from the
-default where nothing is set. AlterConfigs replaces everything.
+The four operations of IncrementalAlterConfigs (KIP-339) work on single keys; APPEND and SUBTRACT on lists only,
+starting from the default where nothing is set. AlterConfigs, which came first, replaces everything: what a request does
+not name goes back to its default. Two tools that use it at the same time undo each other, hence the newer request.
+
+A value is checked three times over: by itself (does it parse, is it within its range), beside the others that will be
+set with it (a lower limit above an upper one), and, for broker keys, beside what topics have set under them. What is
+refused is refused as a whole: no request is half done.
+
+Broker keys differ in when they can change (KIP-226): **read-only** ones at the next start, **per-broker** ones for one
+broker at a time, **cluster-wide** ones also for all at once. A broker has two dynamic layers for them, its own over the
+default of all, both over `server.properties`.
 """
 
 from __future__ import annotations
@@ -21,6 +30,8 @@ from tidelog.log.config import TOPIC_KEYS, check_topic_config
 
 
 class Resource(IntEnum):
+    """What has configs, as requests number it."""
+
     UNKNOWN = 0
     TOPIC = 2
     BROKER = 4
@@ -37,6 +48,8 @@ class Operation(IntEnum):
 
 
 class Change(NamedTuple):
+    """One key of a request. AlterConfigs is a list of SETs over nothing."""
+
     name: str
     operation: int
     value: str | None
@@ -59,7 +72,7 @@ def check_form(changes: Iterable[Change]) -> None:
 
 
 def apply_changes(present: Mapping[str, str], changes: Iterable[Change], keys: ConfigDef) -> dict[str, str]:
-    """What will be set."""
+    """What will be set. To delete what is not set is no error: the wish is fulfilled."""
     values = dict(present)
     for change in changes:
         if change.operation == Operation.DELETE:
@@ -127,11 +140,12 @@ def plan_broker_config(
 def broker_layers(
     values: Mapping[str, str], config: BrokerConfig, *, per_broker: bool
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Both dynamic layers, one of them new."""
+    """Both dynamic layers, the broker's own first, one of them new."""
     return (values, config.dynamic_default) if per_broker else (config.dynamic_broker, values)
 
 
 def _combined(present: str | None, change: Change, text: str, keys: ConfigDef) -> str:
+    """A list with items added or taken away; one that is there already, or is not, changes nothing."""
     key = keys.keys.get(change.name)
     if key is None or key.type is not Type.LIST:
         verb = Operation(change.operation).name
@@ -148,7 +162,7 @@ def _combined(present: str | None, change: Change, text: str, keys: ConfigDef) -
     return ",".join(parts)
 
 
-#: Pools of threads: each change may at most double or halve them.
+#: Pools of threads: each change may at most double or halve them (Kafka's rule).
 POOLS = frozenset(
     (
         "num.io.threads",
@@ -195,7 +209,8 @@ def _check_reach(before: BrokerConfig, after: BrokerConfig) -> None:
 
 
 def check_values(values: Mapping[str, str], keys: ConfigDef, kind: str) -> None:
-    """Configs of groups and client metrics."""
+    """Configs of groups and client metrics. Both are Kafka's newest kinds of entities (KIP-848, KIP-714) and strict: a
+    key that is not known is refused, where topics and brokers keep it. The error differs between the two, as there."""
     for name, value in values.items():
         key: Key[Any] | None = keys.keys.get(name)
         if key is None:

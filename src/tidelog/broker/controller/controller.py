@@ -6,6 +6,11 @@ while its change is under way does not cut it off. Reads never wait for them.
 
 A broker on the embedded store is always the controller. With a shared store it would be whoever made the ephemeral
 `/controller` node; every write is already guarded by versions, so that two who think they lead cannot both succeed.
+
+Taking office has two halves. `take_office` is a race that one broker wins, and makes the epoch: from here on whatever
+another controller says is older. `start` is the work of the one that won. It reads everything anew, whatever this
+broker knew before as one of those who are told: between the old controller's last message and its death there may be
+writes that nobody has heard of.
 """
 
 from __future__ import annotations
@@ -90,7 +95,10 @@ class Controller:
     # -- taking office -----------------------------------------------------------------------------------------------
 
     async def take_office(self) -> None:
-        """Become the controller: take the node and count the epoch, as one."""
+        """Become the controller: take the node and count the epoch, as one.
+
+        Were it two writes, a broker could die between them, and the next controller would have the same epoch.
+        """
         data = znodes.encode_controller(self._node_id, self._clock.time_ms())
         found = await self._store.exists(paths.CONTROLLER_EPOCH)
         if found is None:
@@ -127,7 +135,11 @@ class Controller:
             await self._deletions.finish_one(name, images.get(name))
 
     async def brokers_changed(self) -> None:
-        """Read the registrations again, and tell everybody who is there and where."""
+        """Read the registrations again, and tell everybody who is there and where.
+
+        A broker that has changed its own registration calls this; it is also what a watch on `/brokers/ids` would call.
+        Nobody is elected here: that is for whoever knows that a broker has gone.
+        """
 
         async def step() -> None:
             self._context.set_brokers(await read_registrations(self._store))
@@ -149,7 +161,8 @@ class Controller:
         return await self._changes.run("create topics", step)
 
     async def ensure_topic(self, name: str) -> None:
-        """Create a topic that somebody asked for in passing; callers that ask at the same time share the work."""
+        """Create a topic that somebody asked for in passing (`auto.create.topics.enable`, or a coordinator's own);
+        callers that ask at the same time share the work. A thousand consumers that start at once make one change."""
         if name in self._context.topics:
             return
         task = self._creating.get(name)
@@ -178,7 +191,8 @@ class Controller:
         await self._changes.run(f"create partitions of {name}", step)
 
     async def change_topic_config(self, topic: str, decide: Decide, *, validate_only: bool = False) -> None:
-        """Change what is set for a topic that exists, durably and at once."""
+        """Change what is set for a topic that exists, durably and at once. `decide` sees what is stored at that moment,
+        so that of two changes at the same time none is lost."""
 
         async def step() -> None:
             if topic not in self._context.topics:

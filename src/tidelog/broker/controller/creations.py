@@ -51,7 +51,11 @@ class Creations:
         self._rng = rng
 
     async def create(self, topics: Sequence[NewTopic], *, validate_only: bool) -> list[TopicPlan | KafkaError]:
-        """Create what can be created; the answer to each topic, in their order."""
+        """Create what can be created; the answer to each topic, in their order.
+
+        All that can be made are made by one write of the store, however many there are: a thousand topics of one
+        request cost one sync.
+        """
         outcomes = self._plan(topics)
         made = [outcome for outcome in outcomes if isinstance(outcome, TopicPlan)]
         if made and not validate_only:
@@ -78,10 +82,15 @@ class Creations:
         return outcomes
 
     def _check_configs(self, configs: Mapping[str, str]) -> None:
+        """What a topic sets must hold beside what the brokers' keys give all topics."""
         check_topic_config(configs, self._topic_configs.broker_defaults())
 
     async def _carry_out(self, made: Sequence[TopicPlan]) -> dict[str, KafkaError]:
-        """Make what was planned; returns what the store refused, by name."""
+        """Make what was planned; returns what the store refused, by name.
+
+        Everything is one write, or where the store knows a topic that the context does not, one write each. (It was
+        made by somebody else on the same store, or by hand.)
+        """
         refused: dict[str, KafkaError] = {}
         try:
             await self._store.multi(await self._creation(made))
@@ -127,7 +136,11 @@ class Creations:
             await self._tell([after])
 
     async def _tell(self, images: Sequence[TopicImage]) -> None:
-        """The replicas are made: from now on these topics are like any other."""
+        """The replicas are made: from now on these topics are like any other.
+
+        `is_new` says to a broker that a log which it does not have was never there. It must not be said again: a broker
+        that lost a disk would make an empty log where it ought to answer KAFKA_STORAGE_ERROR.
+        """
         settled = [
             image._replace(partitions=[state._replace(is_new=False) for state in image.partitions]) for image in images
         ]
@@ -135,6 +148,8 @@ class Creations:
         await self._requests.update_metadata(settled)
 
     def _cluster(self) -> plans.Cluster:
+        """What is known, as planning wants it. Of the brokers only our own says whether its directories are cordoned:
+        registrations do not."""
         return plans.Cluster(
             self._context.topics,
             self._context.brokers,

@@ -3,6 +3,10 @@
 Each change is one step of the controller: read what is stored, decide what it shall be (a pure function of that), write
 it by the version that was read, tell of it, apply it. Nothing comes in between, and nothing is written that was not
 checked against what it replaces.
+
+How others learn of it is Kafka's way: beside the change, in the same write, a note with the entity's path is made under
+`/config/changes`, numbered by the store. Brokers watch that one node instead of a node per topic, and read again what
+the notes name. A note says nothing of the values, so one that is read twice or late does no harm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""The topics that coordinators keep their state in: how many partitions and replicas, and which configs, they get."""
+"""The topics that coordinators keep their state in: how many partitions and replicas, and which configs, they get.
+
+They are made when first needed, by whoever looks for a coordinator. The number of partitions is fixed from then on: a
+group belongs to the partition that its id hashes to, and with another number it would be looked for elsewhere and its
+offsets not be found. `__consumer_offsets` and `__transaction_state` are compacted: what counts is the last record of
+each key. `__transaction_state` is not compressed and never elected uncleanly, because a transaction whose decision was
+lost might end both ways.
+"""
 
 from __future__ import annotations
 
@@ -47,4 +54,6 @@ def internal_topic(name: str, config: BrokerConfig, brokers: int) -> NewTopic | 
 
 
 def _factor(config: BrokerConfig, key: Key[int], limit: int) -> int:
+    """Kafka's defaults (3 replicas, 2 of them in sync) give way to what there is. A value that somebody set does not: it
+    is refused where there are too few brokers, with INVALID_REPLICATION_FACTOR."""
     return config[key] if config.explicit(key) else min(config[key], max(limit, 1))

@@ -1,4 +1,11 @@
-"""The store's tree, read into images: what a controller does first."""
+"""The store's tree, read into images: what a controller does first.
+
+A topic is two kinds of nodes, as in Kafka: `/brokers/topics/<name>` has the assignment, which changes seldom, and each
+partition's `state` node below it the leader, its epoch and the ISR. They are read in two rounds (all topics, then all
+states), each at the price of one: with a hundred thousand partitions a round trip per node would take minutes. A state
+that is missing is no error. The partition was assigned by a controller that then died: nobody has ever led it, and it
+is elected for as a new one.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +33,7 @@ class LoadedTopics(NamedTuple):
 
 
 async def load_topics(store: Store, rng: Rng, controller_epoch: int) -> LoadedTopics:
+    """Every topic of the store. The version of a state node is the partition's epoch."""
     names = await store.children(paths.TOPICS)
     loaded = LoadedTopics([], [], [])
     nodes: dict[str, TopicNode] = {}

@@ -3,6 +3,15 @@
 Placed by us, replicas are spread evenly: brokers stand in a ring in which neighbours are of different racks where
 possible; partition p is led by the broker p places after a random start, and its other replicas follow along the ring,
 one further step apart each time round, new racks first. Given by hand, they are only checked.
+
+Six partitions of three replicas on the brokers 1, 2, 3, with a random start at 1 (Kafka's own example has ten on five):
+
+    partition   0        1        2        3        4        5
+    replicas    1 2 3    2 3 1    3 1 2    1 3 2    2 1 3    3 2 1
+
+Each broker leads two. The second round shifts the others by one more: when broker 1 dies, its two partitions go to two
+different brokers, not both to the same. The start is random so that many topics of one partition do not all begin at
+the first broker. Racks go first because they fail as a whole: with as many replicas as racks, none has two of them.
 """
 
 from __future__ import annotations
@@ -18,7 +27,11 @@ from tidelog.common.rng import Rng
 def place_replicas(
     count: int, replication_factor: int, brokers: Collection[BrokerImage], rng: Rng, first_partition: int = 0
 ) -> list[tuple[int, ...]]:
-    """Replicas for `count` partitions, preferred leader first."""
+    """Replicas for `count` partitions, preferred leader first.
+
+    `first_partition`: the number of the first, where a topic grows; the pattern goes on from there. The random numbers
+    are drawn anew then, so that new partitions do not meet the old ones' neighbours again and again.
+    """
     times = f"Unable to replicate the partition {replication_factor} time(s): "
     if not brokers:
         reason = "All brokers are currently fenced, or have all their log directories cordoned."
@@ -43,7 +56,10 @@ def place_replicas(
 
 
 def check_assignment(replicas: Sequence[int], brokers: Mapping[int, BrokerImage], expected: int | None = None) -> None:
-    """A manual assignment of one partition: known brokers, each once, as many as for the partitions before it."""
+    """A manual assignment of one partition: known brokers, each once, as many as for the partitions before it.
+
+    Racks and cordoned directories are not looked at: who places by hand knows why.
+    """
     if not replicas:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list."

@@ -1,4 +1,10 @@
-"""Producer ids: given out one by one from blocks of a thousand, each of which the store gives to one broker only."""
+"""Producer ids: given out one by one from blocks of a thousand, each of which the store gives to one broker only.
+
+An idempotent producer is known by its id, for ever: brokers remember which of its batches they have, and an id that was
+given twice would make one producer's records the duplicates of another's. So no id is given out before a node that says
+so is durable. A block per write, instead of an id, makes that cheap; what is left of a block when a broker stops is
+lost, which does no harm: there are 2^63 ids.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +39,7 @@ async def allocate_block(store: Store, node_id: int, *, at_least: int = 0) -> Pr
 
 
 class ProducerIds:
-    """This broker's supply."""
+    """This broker's supply. Who asks while it is empty waits for the next block with all others that do."""
 
     def __init__(self, changes: Changes, store: Store, node_id: int) -> None:
         self._changes = changes

@@ -1,7 +1,11 @@
 """CreateTopics, CreatePartitions and DeleteTopics, decided: what is asked → what will be, or the error of Kafka.
 
 Pure: a plan is the topic's image as it will be, its configs, and the store operations that make it so. Carrying it out
-is the controller's.
+is the controller's. What only validates (`validate_only`) is the same plan, thrown away.
+
+The texts of errors are Kafka's own where it has one: tools and tests of others look for them. The order of the checks
+is, too, because a request with two faults gets one answer: the name first, then whether the topic exists, then its
+configs, then its placement.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ class NewTopic(NamedTuple):
 
 
 class TopicPlan(NamedTuple):
+    """A topic that can be made, every default filled in. CreateTopics answers with it since version 5."""
+
     image: TopicImage
     configs: dict[str, str]
 
@@ -51,7 +57,8 @@ class TopicPlan(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """What planning needs to know."""
+    """What planning needs to know. The defaults are those of the broker that plans: `num.partitions` and
+    `default.replication.factor`, for requests that leave them open (-1, since version 4 of CreateTopics)."""
 
     topics: Collection[str]
     brokers: Mapping[int, BrokerImage]
@@ -103,6 +110,8 @@ def new_partitions(
 
 
 def _manual(new: NewTopic, cluster: Cluster) -> list[tuple[int, ...]]:
+    """Replicas as the request lists them. Whoever gives an assignment may give no numbers beside it: they might differ.
+    Partitions are numbered from 0 without a gap, and all have as many replicas."""
     if new.replication_factor != -1:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
@@ -130,6 +139,7 @@ def _manual(new: NewTopic, cluster: Cluster) -> list[tuple[int, ...]]:
 
 
 def _placed(new: NewTopic, cluster: Cluster, rng: Rng) -> list[tuple[int, ...]]:
+    """Replicas as we place them, on brokers that have a log directory for new partitions (KIP-1066: not cordoned)."""
     if new.replication_factor < -1 or new.replication_factor == 0:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -150,7 +160,11 @@ def _placed(new: NewTopic, cluster: Cluster, rng: Rng) -> list[tuple[int, ...]]:
 def plan_more_partitions(
     image: TopicImage, count: int, assignments: Sequence[Sequence[int]] | None, cluster: Cluster, rng: Rng
 ) -> TopicImage:
-    """The topic with `count` partitions in all; raises KafkaError."""
+    """The topic with `count` partitions in all; raises KafkaError.
+
+    The new ones have as many replicas as the first, and are placed as if the topic had been made with all of them. No
+    partition ever goes away again: its records would have to go with it.
+    """
     have = len(image.partitions)
     if count == have:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
@@ -220,6 +234,7 @@ def plan_deletions(names: Iterable[str], ids: Iterable[bytes], known: TopicTable
 
 
 def topic_node(image: TopicImage) -> TopicNode:
+    """What `/brokers/topics/<name>` holds: the assignment, and what a reassignment adds to it and takes from it."""
     return TopicNode(
         image.topic_id,
         {state.partition: state.replicas for state in image.partitions},
@@ -229,11 +244,15 @@ def topic_node(image: TopicImage) -> TopicNode:
 
 
 def state_node(state: PartitionState) -> StateNode:
+    """What a partition's `state` node holds. Its version is not in it: the store counts that."""
     return StateNode(state.leader, state.leader_epoch, state.isr, state.controller_epoch)
 
 
 def create_operations(plan: TopicPlan, config_version: int | None = None) -> list[Operation]:
-    """`config_version` is that of a config node which is there already, and is taken over."""
+    """All nodes of a new topic, parents first, to be made as one: no controller ever finds half a topic.
+
+    `config_version` is that of a config node which is there already, and is taken over.
+    """
     image = plan.image
     path, configs = paths.topic_config(image.name), encode_config(plan.configs)
     return [
