@@ -13,7 +13,6 @@ WANTED = 20.0
 SHORT_OF_IT: dict[str, float] = {
     "broker": 12.1,
     "broker/adoption": 13.6,
-    "broker/controller": 10.5,
     "broker/handlers": 7.3,
     "broker/purgatory": 16.3,
     "broker/store": 13.4,

@@ -54,6 +54,6 @@ def internal_topic(name: str, config: BrokerConfig, brokers: int) -> NewTopic | 
 
 
 def _factor(config: BrokerConfig, key: Key[int], limit: int) -> int:
-    """Kafka's defaults (3 replicas, 2 of them in sync) give way to what there is. A value that somebody set does not: it
-    is refused where there are too few brokers, with INVALID_REPLICATION_FACTOR."""
+    """Kafka's defaults (3 replicas, 2 of them in sync) give way to what there is. A value that somebody set does not:
+    it is refused where there are too few brokers, with INVALID_REPLICATION_FACTOR."""
     return config[key] if config.explicit(key) else min(config[key], max(limit, 1))
