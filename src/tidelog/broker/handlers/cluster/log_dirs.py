@@ -35,8 +35,10 @@ Moved = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 def describe(
     services: ClusterServices, ctx: RequestContext, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
-    """Every directory with its partitions, all or those asked for. One that failed has KAFKA_STORAGE_ERROR and nothing
-    else; the others are described as usual.
+    """Every directory with its partitions, all or those asked for; null topics mean all.
+
+    One that failed has KAFKA_STORAGE_ERROR and nothing else; the others are described as usual. A partition that is
+    asked for and lies nowhere is left out: nobody could say in which directory it is missing.
     """
     wanted: set[TopicPartition] | None = None
     if request.topics is not None:

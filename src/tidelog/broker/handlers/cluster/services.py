@@ -29,9 +29,12 @@ class ClusterServices(NamedTuple):
     config: BrokerConfig
     clock: Clock
     rng: Rng
+    """For the ids that clients of telemetry are given."""
     fs: FileSystem
+    """How much room the disks of the log directories have."""
     metadata: MetadataCache
     store: Store
+    """Asked for its last transaction, which stands for the high watermark of KRaft's metadata log."""
     log_manager: LogManager
     replicas: ReplicaManager
     workers: Workers

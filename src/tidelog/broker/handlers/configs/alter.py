@@ -183,7 +183,11 @@ async def _alter_topic(services: ConfigServices, wanted: Wanted) -> None:
 
 
 async def _alter_broker(services: ConfigServices, wanted: Wanted) -> None:
-    """This broker's keys, or (no name) those of all brokers: each has a node, and the broker's own wins."""
+    """This broker's keys, or (no name) those of all brokers: each has a node, and the broker's own wins.
+
+    Which keys may change while a broker runs is written with each (`Update`); some only for all brokers at once
+    (KIP-226). The change is planned on the values in force, so that it is refused if they would not fit together.
+    """
     if wanted.name:
         check_node(services.node_id, wanted.name)
     config, per_broker = services.config, bool(wanted.name)

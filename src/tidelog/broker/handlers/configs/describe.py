@@ -3,6 +3,9 @@
 Every resource is answered by itself. A value comes with its source and, on request, with its synonyms: what would hold
 if it were not set, in Kafka's order (`metadata/config_entries.py`). Values of passwords are never told. Version 0 knew
 no sources, only whether a value is the default.
+
+Topics and brokers are shown as they are in force on this broker, from memory; groups and client metrics as they are
+stored. A stored value that this version cannot read counts as not set, and has been warned of.
 """
 
 from __future__ import annotations

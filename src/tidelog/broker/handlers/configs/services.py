@@ -32,7 +32,9 @@ class ConfigServices(NamedTuple):
     config: BrokerConfig
     topic_configs: TopicConfigs
     metadata: MetadataCache
+    """Which topics and brokers there are to have configs."""
     store: Store
+    """Where those of groups and client metrics are read: nobody keeps them all in memory."""
     entity_configs: EntityConfigs
     change_topic_config: ChangeTopicConfig
     apply_broker_config: Callable[[frozenset[str]], None]

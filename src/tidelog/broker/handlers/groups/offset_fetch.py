@@ -109,7 +109,9 @@ def _failed_fetch(topics: list[Topic], code: ErrorCode, version: int) -> OffsetF
 
 
 def _resolve_ids(services: GroupServices, group: Group) -> list[Topic]:
-    """Fill in the names of topics given by id; returns those that nobody knows."""
+    """Fill in the names of topics given by id; returns those that nobody knows, for `_answer_ids`. The coordinator
+    keeps offsets by name.
+    """
     if group.topics is None:
         return []
     for topic in group.topics:

@@ -27,7 +27,9 @@ class GroupServices(NamedTuple):
     coordinators: Callable[[], Coordinators]
     """Begins them with the first request that needs one: a broker without groups does without."""
     metadata: MetadataCache
+    """Which topics and partitions there are: offsets of others are refused before the coordinator is asked."""
     config: BrokerConfig
     controller: ClusterController
     changes: Changes
+    """A commit to the store is a change like any other: it goes on if its client leaves."""
     store: Store

@@ -27,11 +27,16 @@ class RecordServices(NamedTuple):
     """All that a handler of this room can touch."""
 
     replicas: ReplicaManager
+    """Who leads what here, and the logs: everything is read from and appended to a partition that it hands out."""
     metadata: MetadataCache
+    """Names of topic ids, and who leads what is not led here."""
     config: BrokerConfig
     clock: Clock
     workers: Workers
+    """Threads for what would hold up the loop: unpacking, packing anew, converting, times in cold segments."""
     purgatories: Purgatories
+    """Where a Fetch waits for bytes, a Produce for followers, a DeleteRecords for their log starts."""
     sessions: FetchSessionCache
+    """What incremental fetches have asked for so far."""
     transactions: Callable[[], TransactionCoordinator]
     """Begins the coordinators: only a batch that opens a transaction needs them (KIP-890)."""

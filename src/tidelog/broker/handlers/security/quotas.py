@@ -1,7 +1,11 @@
 """DescribeClientQuotas and AlterClientQuotas, versions 0 and 1 (KIP-546): who may use how much.
 
 What entities and quotas there are, and which values they may have, is `broker.quotas`'; here requests are read and
-answers written. Quotas are kept and shown; this version of the broker throttles nobody.
+answers written. Quotas are kept and shown; this version of the broker throttles nobody. They share nodes with SCRAM
+credentials (a user's), so that a change of either must leave the other alone.
+
+For a request the most specific quota holds that is set: of the user with the client id, of the user with any client id,
+of the user, and so on through the defaults down to that of all client ids.
 """
 
 from __future__ import annotations

@@ -15,4 +15,6 @@ class SecurityServices(NamedTuple):
     """All that a handler of this room can touch."""
 
     store: Store
+    """Read for every description: credentials and quotas are asked for rarely, and kept nowhere else."""
     entity_configs: EntityConfigs
+    """Changes a node in one step: read, decide, write by the version read, leave a note for other brokers."""

@@ -126,8 +126,11 @@ async def delete(services: TopicServices, ctx: RequestContext, request: DeleteTo
 
 
 def _to_delete(request: DeleteTopicsRequest) -> tuple[list[str], list[bytes], list[Deleted]]:
-    """Names and ids that are given once, and the answers to what is no request. Which topics they are is decided when
-    they are deleted."""
+    """Names and ids that are given once, and the answers to what is no request.
+
+    Which topics they are is decided when they are deleted: between now and then one may go, and another of its name
+    come.
+    """
     results: list[Deleted] = []
     by_name: Counter[str] = Counter(request.topic_names)
     by_id: Counter[bytes] = Counter()

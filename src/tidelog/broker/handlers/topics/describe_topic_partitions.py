@@ -30,7 +30,10 @@ Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseParti
 def handle(
     services: TopicServices, ctx: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
-    """One page. A cursor into a topic that was not asked for is INVALID_REQUEST."""
+    """One page. A cursor into a topic that was not asked for is INVALID_REQUEST, for all that were.
+
+    A limit that the client leaves at zero or below still brings one partition: a page that is empty would never end.
+    """
     metadata = services.metadata
     named = {topic.name for topic in request.topics}
     names = sorted(named or metadata.topics)

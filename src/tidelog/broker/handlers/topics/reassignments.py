@@ -1,9 +1,12 @@
 """AlterPartitionReassignments (versions 0 and 1) and ListPartitionReassignments (version 0) (KIP-455).
 
-Replicas to add and to remove are part of a partition's state until the move is done; null replicas cancel it.
+A reassignment names the replicas that a partition shall have. Those to add and those to remove are part of the
+partition's state until the added ones are in sync and the others are gone; null replicas cancel it, and bring back what
+was before. A second reassignment of the same partition replaces the first.
 
 On one broker a partition's replicas can be nowhere but here: the present assignment is accepted (and already true), any
-other names a broker that does not exist, and there is never anything to cancel (NO_REASSIGNMENT_IN_PROGRESS).
+other names a broker that does not exist (INVALID_REPLICA_ASSIGNMENT), and there is never anything to cancel
+(NO_REASSIGNMENT_IN_PROGRESS). So nothing is written here yet, and both requests are answered from the cache.
 """
 
 from __future__ import annotations

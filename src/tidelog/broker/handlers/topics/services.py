@@ -24,6 +24,7 @@ class TopicServices(NamedTuple):
     metadata: MetadataCache
     config: BrokerConfig
     topic_configs: TopicConfigs
+    """What is set for topics: the answer of CreateTopics shows every config of what it made."""
     controller: ClusterController
     kept_answers: KeptAnswers
     """Large answers of Metadata, encoded."""

@@ -93,7 +93,10 @@ async def _add(
 def _refusals(
     services: TransactionServices, ctx: RequestContext, partitions: list[TopicPartition]
 ) -> dict[TopicPartition, ErrorCode]:
-    """All or none: if one partition does not exist or is not for clients, the others are not attempted."""
+    """All or none: if one partition does not exist or is not for clients, the others are not attempted.
+
+    A transaction that has only some of the partitions that its producer believes in would leave records without an end.
+    """
     refused = {tp: code for tp in partitions if (code := _refusal(services, ctx, tp))}
     return {tp: refused.get(tp, ErrorCode.OPERATION_NOT_ATTEMPTED) for tp in partitions} if refused else {}
 

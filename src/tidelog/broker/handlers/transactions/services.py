@@ -18,3 +18,4 @@ class TransactionServices(NamedTuple):
     coordinators: Callable[[], Coordinators]
     """Begins them with the first request that needs one."""
     metadata: MetadataCache
+    """Which partitions there are: one that is not cannot be part of a transaction."""

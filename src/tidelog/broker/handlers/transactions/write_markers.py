@@ -25,7 +25,7 @@ Result = WriteTxnMarkersResponse.WritableTxnMarkerResult
 async def handle(
     services: TransactionServices, ctx: RequestContext, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse:
-    """One after the other; a marker without partitions is not answered at all."""
+    """One marker after the other; one without partitions is not answered at all, as in Kafka."""
     results = []
     for marker in request.markers:
         partitions = [
