@@ -17,6 +17,7 @@ from tidelog.common.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 from tidelog.log.names import PARTITION_METADATA_FILE
 
 _HEAD = b"version: 0\ntopic_id: "
+_LENGTH = len(_HEAD) + len(uuid_to_text(ZERO_UUID))
 
 
 def encode(topic_id: bytes) -> bytes:
@@ -26,7 +27,7 @@ def encode(topic_id: bytes) -> bytes:
 def _cut_off(data: bytes) -> bool:
     """Whether this is the beginning of a file, and no more."""
     text = data.rstrip(b"\0")
-    return len(text) < len(encode(ZERO_UUID)) and _HEAD.startswith(text[: len(_HEAD)])
+    return len(text) < _LENGTH and _HEAD.startswith(text[: len(_HEAD)])
 
 
 def decode(data: bytes, origin: str) -> bytes:

@@ -135,3 +135,19 @@ def test_a_volume_syncs_what_lies_in_it(tmp_path: Path) -> None:
     volume.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
         volume.sync()
+
+
+def test_what_lies_in_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "b").write_bytes(b"12")
+    (tmp_path / "a").write_bytes(b"")
+    assert list(LOCAL_FS.sizes(tmp_path).items()) == [("a", 0), ("b", 2)]
+    (tmp_path / "d").mkdir()
+    (tmp_path / "c").symlink_to(tmp_path / "d")
+    assert LOCAL_FS.subdirectories(tmp_path) == ["c", "d"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, 1 << 17])
+def test_reads_whole_files(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(range(256)) * (size // 256) + bytes(size % 256))
+    assert LOCAL_FS.read_bytes(path) == path.read_bytes()
