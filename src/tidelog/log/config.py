@@ -1,7 +1,11 @@
 """`LogConfig`: a topic's configuration in the typed form that a partition log works with.
 
 The keys themselves are declared in `topic_keys.py`. A topic's own settings lie over the broker's (`log.*`), which lie
-over the defaults.
+over the defaults. A broker key may come in several units: `log.retention.ms` wins over `log.retention.minutes`, and
+that over `log.retention.hours`, in the order in which the topic's key names its synonyms.
+
+It is parsed once per topic and shared by all its partitions. A changed topic gets another object, so that whoever reads
+two values in a row never sees one from before and one from after the change.
 """
 
 from __future__ import annotations
@@ -105,6 +109,7 @@ class LogConfig:
 
     @property
     def compact(self) -> bool:
+        """Whether the cleaner works on the log; with `delete` as well, retention takes old segments besides."""
         return "compact" in self.cleanup_policy
 
     @property
@@ -123,6 +128,7 @@ class LogConfig:
 
     @cached_property
     def log_append_time(self) -> bool:
+        """Whether the broker's time replaces the producer's: then the checksum is computed anew, as it covers it."""
         return self.message_timestamp_type == "LogAppendTime"
 
     def random_jitter_ms(self, rng: Rng) -> int:
@@ -152,6 +158,7 @@ def synonym_factor(name: str) -> int:
 
 
 def _from_broker(key: Key[Any], broker: Mapping[str, object]) -> Any:
+    """The first of the broker's synonyms that is set, in the topic key's unit; a negative number means no limit."""
     for name in key.synonyms:
         value = broker.get(name)
         if value is None:
@@ -165,6 +172,7 @@ def _from_broker(key: Key[Any], broker: Mapping[str, object]) -> Any:
 
 
 def _record_magic(own: Config, broker: Mapping[str, object]) -> int:
+    """Below `inter.broker.protocol.version` 3.0 `message.format.version` counts; from there on it is always magic 2."""
     protocol, default = broker.get(PROTOCOL_KEY), broker.get(MESSAGE_FORMAT_VERSION.synonyms[0])
     return stored_magic(
         None if protocol is None else str(protocol),

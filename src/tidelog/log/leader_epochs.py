@@ -5,6 +5,10 @@ its log and the leader's part. The two invariants: epochs rise, and start offset
 
 The file is replaced as a whole (checkpoint.py). Changes are kept in memory and written by the log's flush, before its
 recovery point moves: until then the epochs can be read off the batches behind the recovery point, as recovery does.
+
+Example: epoch 3 began at 0, epoch 5 at 120, the log ends at 200. A follower whose last epoch is 4 asks where that ends:
+the largest epoch not above it is 3, which ended at 120 where 5 began, so the follower cuts its log to 120 (KIP-101; the
+epoch in the answer is KIP-279's, for the case that the follower does not know it either).
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from tidelog.log.segment.home import Home
 
 
 class EpochStart(NamedTuple):
+    """One line of the file: the leader of this epoch wrote its first record at this offset."""
+
     epoch: int
     start_offset: int
 
@@ -40,6 +46,7 @@ class LeaderEpochs:
 
     @classmethod
     def load(cls, home: Home) -> LeaderEpochs:
+        """Read the file; raises CheckpointError when it is none. Entries that contradict later ones are dropped."""
         path = home.file(LEADER_EPOCH_FILE)
         entries = []
         for line in checkpoint.read_lines(home.fs, path):
@@ -58,10 +65,12 @@ class LeaderEpochs:
 
     @property
     def latest(self) -> EpochStart | None:
+        """The present leader's, or the last one's that wrote here."""
         return self.entries[-1] if self.entries else None
 
     @property
     def earliest(self) -> EpochStart | None:
+        """The epoch of the log's first record, if that is known."""
         return self.entries[0] if self.entries else None
 
     def assign(self, epoch: int, start_offset: int) -> bool:
@@ -76,7 +85,7 @@ class LeaderEpochs:
         return True
 
     def _place(self, entry: EpochStart) -> None:
-        """Put an entry last. Those that are not below it in both are a former leader's that was never replicated."""
+        """Put an entry last; those before it that are not below it, in epoch and in offset, contradict it and go."""
         kept = len(self.entries)
         while kept:
             before = self.entries[kept - 1]

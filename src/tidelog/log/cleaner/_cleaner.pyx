@@ -12,6 +12,14 @@ A batch that keeps all its records is copied byte for byte. A rewritten one keep
 sequence and epochs (the producer state must be derivable from it), drops records, and gets a delete horizon the first
 time that it holds a tombstone (or a marker whose transaction is gone): bit 6 is set and the base timestamp is the
 moment from which the tombstone may go. Magic 0 and 1 are not handled here: the loops stop in front of them.
+
+Why a tombstone needs a horizon: a consumer that reads from the front must see the delete if it saw the value. From the
+pass that first meets the tombstone on it stays for `delete.retention.ms` (24 h), and whoever reads the log through in
+that time has seen both. Counting from the record's own timestamp would not do: it may have lain in the dirty part for
+days before any pass came along (KIP-534).
+
+What a record is compared by is the 16-byte digest of its key, as in Kafka: two keys with the same digest would be taken
+for one, which is so unlikely that neither guards against it.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -59,6 +67,8 @@ cdef enum:
 MORE, LEGACY, FULL = 0, 1, 2
 
 
+# A batch of the chunk at hand. `start` points into the caller's buffer, `records` there as well, or to what was
+# unpacked.
 cdef struct Batch:
     const uint8_t *start
     const uint8_t *records
@@ -76,6 +86,8 @@ cdef struct Batch:
     uint8_t repack        # was rewritten and must be compressed again
 
 
+# A record of the batch at hand, as far as deciding about it needs. Everything from the key on (`tail`) is copied as it
+# is when the batch is rewritten: only the length and the two deltas in front of it change.
 cdef struct Record:
     int64_t offset
     int64_t timestamp
@@ -140,8 +152,8 @@ cdef class CleanerKernel:
             self.plain = None
             PyBuffer_Release(&view)
 
-    def filter(self, OffsetMap offsets not None, data not None, int64_t size, int64_t now_ms, int64_t delete_retention_ms,
-               transactions not None, dict last_records not None):
+    def filter(self, OffsetMap offsets not None, data not None, int64_t size, int64_t now_ms,
+               int64_t delete_retention_ms, transactions not None, dict last_records not None):
         """Copy what is to be kept; (why it stopped, bytes of whole batches done, output).
 
         `last_records` gives for each active producer its last data offset (-1: it only has markers) and its epoch: the
@@ -166,6 +178,8 @@ cdef class CleanerKernel:
     # --- step 1: headers ------------------------------------------------------------------------------------------
 
     cdef tuple _plan(self, const uint8_t *data, int64_t size, transactions, dict last_records, int64_t now_ms):
+        """Read the headers of all whole batches; (why it stopped, bytes of them). A batch that the chunk cuts off is
+        left for the next one; bytes that are no batch end the pass, as copying on behind them would be guessing."""
         cdef int64_t position = 0
         cdef int64_t length
         cdef Batch *batch
@@ -197,6 +211,7 @@ cdef class CleanerKernel:
         return status, position
 
     cdef Batch *_next_batch(self) except NULL:
+        """Room for one more; earlier ones may move, so that no pointer to them outlives this call."""
         cdef void *grown
         if self.batch_count == self.batch_capacity:
             grown = realloc(self.batches, (self.batch_capacity * 2 + 64) * sizeof(Batch))
@@ -208,6 +223,8 @@ cdef class CleanerKernel:
         return &self.batches[self.batch_count - 1]
 
     cdef _read_header(self, Batch *batch):
+        """Take down what the loops need, and check the checksum: what is rewritten gets a new one, which would vouch
+        for whatever is in it."""
         batch.base_offset = load_i64(batch.start)
         batch.attributes = load_i16(batch.start + ATTRIBUTES_OFFSET)
         batch.count = load_i32(batch.start + RECORDS_COUNT_OFFSET)
@@ -220,6 +237,7 @@ cdef class CleanerKernel:
             raise self._corrupt_batch(batch, "its checksum is wrong")
 
     cdef _plan_for_index(self, Batch *batch, transactions):
+        """The map must not know the keys of aborted records: a value that was never committed replaces nothing."""
         if batch.attributes & CONTROL_BIT:
             self._read_control(batch, transactions)
             batch.skip = 1
@@ -227,6 +245,8 @@ cdef class CleanerKernel:
             batch.skip = transactions.on_batch(load_i64(batch.start + PRODUCER_ID_OFFSET), last_offset(batch))
 
     cdef _plan_for_filter(self, Batch *batch, transactions, dict last_records, int64_t now_ms):
+        """What the header decides: aborted data goes, a marker goes once its transaction's data is gone and its horizon
+        has passed, and a producer's last batch stays as an empty one, because its sequence number is in the header."""
         cdef int64_t producer_id = load_i64(batch.start + PRODUCER_ID_OFFSET)
         cdef bint removable = False
         if batch.attributes & CONTROL_BIT:
@@ -281,6 +301,7 @@ cdef class CleanerKernel:
                               RECORD_BATCH_OVERHEAD + batch.records_size + GROWTH * <int64_t> batch.count)
 
     cdef _reserve_records(self, int64_t count):
+        """Scratch for the records of one batch at a time. It only grows: batches of a log are much alike."""
         if count <= self.record_capacity:
             return
         self.records = <Record *> _grown(self.records, count * sizeof(Record))
@@ -290,6 +311,7 @@ cdef class CleanerKernel:
         self.record_capacity = count
 
     cdef _reserve_out(self, int64_t size):
+        """All output of the chunk, at most: step 2 runs without the GIL and cannot ask for more."""
         if size > self.out_capacity:
             self.out = <uint8_t *> _grown(self.out, size)
             self.out_capacity = size
@@ -354,6 +376,8 @@ cdef class CleanerKernel:
 
     cdef int64_t _index_all(self, OffsetMap offsets, int64_t start_offset, int64_t most_entries, bint *full,
                             int64_t *failed) noexcept nogil:
+        """Index the planned batches; the bytes done. `failed`: the number of a corrupt one, or -1. The map's latest
+        offset follows batch by batch, so that a pass which ends here may stop exactly there."""
         cdef int64_t i
         cdef int64_t done = 0
         cdef Batch *batch
@@ -495,6 +519,7 @@ cdef class CleanerKernel:
     # --- step 3: output -------------------------------------------------------------------------------------------
 
     cdef bytes _output(self):
+        """The chunk's output in one piece: copied stretches, and in between what has to be compressed again."""
         cdef int64_t i
         cdef int64_t copied = 0
         cdef Batch *batch
@@ -509,6 +534,7 @@ cdef class CleanerKernel:
         return b"".join([*parts, rest]) if parts else rest
 
     cdef bytes _repacked(self, Batch *batch):
+        """A rewritten batch in the codec that it came in. Its size and checksum change with it, nothing else does."""
         cdef const uint8_t *start = self.out + batch.out_position
         plain = PyBytes_FromStringAndSize(<const char *> start + RECORD_BATCH_OVERHEAD,
                                           batch.out_size - RECORD_BATCH_OVERHEAD)
@@ -533,6 +559,7 @@ cdef _codec(int code):
 
 
 cdef void *_grown(const void *memory, int64_t size) except NULL:
+    """Like realloc, but a failure is an exception and leaves the old memory to whoever has it."""
     cdef void *grown = realloc(<void *> memory, size)
     if grown == NULL:
         raise MemoryError(f"no memory for {size} bytes")

@@ -4,9 +4,9 @@ An open hash table of 24-byte entries: the key's MD5 (16 bytes) and the offset (
 so any number of them costs the same. Probing is Kafka's: attempts 0 to 12 read the slot from the digest's bytes at that
 position, later ones go on to the next slots. An entry of 24 zero bytes is an empty slot.
 
-`slots` is what the configured memory allows and never grows. A pass over few records uses fewer of them (`clear` is told
-how many keys there can be at most): a small table stays in the cache, and an idle broker does not hold 128 MiB. A large
-one asks for huge pages, because otherwise every first touch of a page costs more than the probe that caused it.
+`slots` is what the configured memory allows and never grows. A pass over few records uses fewer of them (`clear` is
+told how many keys there can be at most): a small table stays in the cache, and an idle broker does not hold 128 MiB. A
+large one asks for huge pages, because otherwise every first touch of a page costs more than the probe that caused it.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -128,7 +128,8 @@ cdef class OffsetMap:
         PyBuffer_Release(&view)
 
     cdef void prefetch(self, const uint8_t *digest) noexcept nogil:
-        """Start to load the digest's first slot: the table is larger than any cache, and a miss costs most of a probe."""
+        """Start to load the digest's first slot: the table is larger than any cache, and a miss costs most of a
+        probe."""
         prefetch_for_write(self.table + slot_of(digest, 0, self.used_slots) * ENTRY)
 
     cdef int put_digest(self, const uint8_t *digest, int64_t offset) noexcept nogil:

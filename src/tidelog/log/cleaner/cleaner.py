@@ -86,6 +86,8 @@ class LogCleaner:
         return job
 
     def _measure_all(self, now_ms: int) -> Iterable[LogToClean]:
+        """How dirty each compacted log is that may be cleaned now. One that cannot be measured is left out from now on;
+        a disk that fails at it goes offline."""
         checkpoints: dict[LogDir, dict[TopicPartition, int]] = {}
         for tp, log in list(self._logs().items()):
             if not log.config.compact or self.is_busy(tp) or tp in self.uncleanable:
@@ -157,6 +159,7 @@ class LogCleaner:
         self.abort(tp)
 
     def resume(self, tp: TopicPartition) -> None:
+        """Undo one `pause`: truncations may overlap, and only the last of them lets the cleaner back in."""
         if self._paused[tp] <= 0:
             raise ValueError(f"{tp} is not paused")
         self._paused[tp] -= 1

@@ -9,6 +9,9 @@
 Between the steps the log lives on: it is appended to, read, even truncated or deleted. What a job reads is a tuple of
 closed segments; before it swaps, `apply` asks whether the job was aborted or these segments changed meanwhile. So the
 owner never waits for a cleaner. Only one group's output exists besides its source at any time: that bounds the space.
+
+An aborted job has done no harm: what was swapped in is complete in itself (less data, the same last values), and the
+checkpoint, which only `done` moves, makes the next pass look at all of it again.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ class CleanJob:
         self.aborted = True
 
     def _check(self) -> None:
+        """Called by the worker between chunks. A flag is enough: it is set once, and seeing it late costs a chunk."""
         if self.aborted:
             raise CleaningAborted
 
@@ -79,6 +83,8 @@ class CleanJob:
             self.stats.seconds += clock.monotonic() - started
 
     def _prepare(self, rewriter: Rewriter) -> list[list[Segment]]:
+        """Build the map of the dirty part and form the groups of everything up to where the map reaches: clean segments
+        are copied as well, since a later record may have replaced what is in them."""
         target = self.target
         dirty = segments_between(self._segments, target.first_dirty, target.first_uncleanable)
         aborted = (
@@ -156,5 +162,7 @@ class CleanJob:
             segment.delete()
 
     def _active_producers(self) -> dict[int, tuple[int, int]]:
+        """Last data offset and epoch of each producer that the log remembers: their last batches must not go, or a
+        recovery from the batches alone would forget them and take their next one for the first."""
         entries = self.log.producers.entries.values()
         return {entry.producer_id: (entry.last_offset, entry.epoch) for entry in entries}

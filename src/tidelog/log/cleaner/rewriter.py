@@ -3,6 +3,9 @@
 A `Rewriter` belongs to one thread and is used for one log after the other; its memory is fixed: the offset map, a read
 buffer that grows only for a batch that does not fit it, and the kernel's scratch. Nothing here changes a log: its
 owner swaps the new segments in (`CleanJob.apply`).
+
+The output of a group is one segment as a rule. It is written with the suffix `.cleaned`, cut to size, synced and given
+the age of the newest of its sources before the owner hears of it: from then on a crash may come at any time.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from tidelog.records.kernel._batches import BatchRun
 
 
 class CleanerStats:
-    """What one pass did."""
+    """What one pass did. `keyless` counts records without a key, which are dropped: a compacted topic refuses them, but
+    a topic may have become one."""
 
     def __init__(self) -> None:
         self.map_messages = 0
@@ -59,6 +63,7 @@ class _Output:
         self.segments: list[Segment] = []
 
     def append(self, batches: bytes, kept: list[AbortedTxn]) -> None:
+        """Write what a chunk has left, and index the aborted transactions whose markers are in it."""
         run = BatchRun(batches)
         run.scan()
         first, last = run.header(0), run.header(len(run) - 1)
@@ -78,6 +83,7 @@ class _Output:
         kept.clear()
 
     def finish(self, segment: Segment) -> None:
+        """Make a segment durable, names included: the swap relies on it."""
         segment.become_inactive()
         segment.flush()
         segment.set_mtime(self.mtime_ms)
@@ -230,6 +236,7 @@ class Rewriter:
                 self._buffer = bytearray(self._buffer_size)
 
     def _entry_size(self, start: int, have: int) -> int:
+        """The size that an entry of magic 0 or 1 claims, if it can be true."""
         size = entry_size(self._buffer, start)
         if size < LOG_OVERHEAD + MESSAGE_OVERHEAD_V0:
             raise CorruptRecordError(f"an entry of {size} bytes", start)

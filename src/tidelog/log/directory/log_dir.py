@@ -12,6 +12,9 @@
 A checkpoint that is missing, empty or malformed only means ignorance: recovery starts earlier, cleaning from the
 front. That costs time and never data, so it is reported and the broker goes on. A directory that does not answer at
 all (`OSError`) goes offline; what reads and writes here raises, and the log manager decides.
+
+The lock is Kafka's as well (a POSIX record lock on `.lock`), so that neither can start on a directory that the other
+one has. It goes with the process: a broker that was killed leaves no lock behind.
 """
 
 from __future__ import annotations
@@ -107,9 +110,11 @@ class LogDir:
         return self.was_clean
 
     def write_shutdown_marker(self, broker_epoch: int) -> None:
+        """The last write of a stop: everything before it is synced. The next start believes what it finds."""
         shutdown_marker.write(self._fs, self.path, broker_epoch)
 
     def write_meta(self, properties: MetaProperties) -> None:
+        """Give the directory its identity, once: a broker of another node or cluster refuses it from then on."""
         meta_properties.write(self._fs, self.path, properties)
         self.meta = properties
 
@@ -152,6 +157,7 @@ class LogDir:
                     self._written[name] = snapshot.number
 
     def _read(self, name: str, consequence: str) -> Offsets:
+        """A checkpoint, or nothing where it is unreadable: with a warning that says what this costs."""
         try:
             return checkpoint.read_offsets(self._fs, self.path / name)
         except checkpoint.CheckpointError as error:

@@ -7,6 +7,9 @@
 
 Version 1 is what a KRaft broker (and Tidelog by itself) writes, version 0 what a broker of a ZooKeeper cluster writes;
 `directory.id` may be absent from both. It keeps an operator from starting a broker on somebody else's data.
+
+The directory's own id (KIP-858) tells directories apart whatever path they are mounted at: a controller knows by it
+which replica was lost with which disk, and a copy of a directory that was mounted beside the original is found out.
 """
 
 from __future__ import annotations
@@ -30,12 +33,15 @@ class MetaPropertiesError(StorageError):
 
 
 class MetaProperties(NamedTuple):
+    """What a directory says of itself. Version 0 may lack everything: then it belongs to whoever starts on it."""
+
     cluster_id: str | None
     node_id: int | None
     directory_id: bytes | None = None
     version: int = CURRENT_VERSION
 
     def encode(self) -> bytes:
+        """The file's bytes. The node's id has another name in each version, and the same meaning."""
         values = {"version": str(self.version)}
         if self.cluster_id is not None:
             values["cluster.id"] = self.cluster_id
@@ -47,6 +53,7 @@ class MetaProperties(NamedTuple):
 
 
 def decode(data: bytes, origin: str) -> MetaProperties:
+    """Read a file's bytes; raises MetaPropertiesError with the file's name, as an operator has to mend it."""
     try:
         values = parse_properties(data.decode("latin-1"))
     except ValueError as error:

@@ -12,6 +12,9 @@ Everything here runs on the thread that owns the logs. What may block for long i
 
 What recurs is the caller's to call: `checkpoint` (every 60 s, and high watermarks every 5 s), `flush_due`,
 `run_retention` (every 5 min), and the scheduler that was given removes deleted files.
+
+A start is `open` (locks and identities), `write_meta` once the cluster is known, `load`. A stop is `shutdown`; a
+process that ends without it has lost nothing, and recovers at the next start.
 """
 
 from __future__ import annotations

@@ -4,6 +4,13 @@ The owner makes a `FlushJob`, a thread runs it (only system calls; nothing of th
 puts the result into force: only then the recovery point moves, and only then the list of what is not durable
 (`unsynced.py`) gets shorter. A failed sync is never tried again: the kernel may have dropped the pages and would report
 success; the error takes the log directory offline, and every later sync of the log fails with it.
+
+The order of the syncs: data and indexes, then the producers' snapshots, then the leader epochs and the names. Only when
+all of them have succeeded does the recovery point say that a start may believe what it finds below it.
+
+Meanwhile the owner goes on: segments are deleted (then there is nothing to sync), the directory is renamed (then the
+file is found under its new name), the log is cut. After a cut the job's offset means nothing any more: what lies below
+it now may have been written since. That is what `cuts` tells.
 """
 
 from __future__ import annotations
@@ -70,6 +77,7 @@ class FlushJob:
         return True
 
     def _follow(self, sync: Callable[[], None], segment: Segment | None = None) -> None:
+        """Sync something by its path, again if the directory was renamed on the way."""
         while True:
             path = self.home.path
             try:
@@ -83,6 +91,7 @@ class FlushJob:
                 return
 
     def _sync_names(self) -> None:
+        """The small files, then the directory that names everything, then the one that names the directory."""
         fs, path = self.home.fs, self.home.path
         if self.taken.names:
             partition_metadata.sync(fs, path)
@@ -94,6 +103,7 @@ class FlushJob:
             fs.sync_dir(path.parent)  # the directory itself may be new
 
     def _sync_snapshot(self, offset: int) -> None:
+        """A snapshot is written without a sync (rolling a segment must not wait for the disk): that is made up here."""
         file = self.home.fs.open(self.home.file(snapshot_name(offset)))
         try:
             file.sync()

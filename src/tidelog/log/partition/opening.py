@@ -3,6 +3,9 @@
 `LogSettings` are the same for every log of a log directory: made once, whether there are ten partitions or twenty
 thousand. `Checkpointed` is what the checkpoint files of that directory say about one partition; what they do not say
 costs time and no data.
+
+A directory that is made here is not synced, nor is anything in it: what makes a partition exist is the cluster's
+metadata, and a broker that finds no directory for a partition it should have makes it anew. Its first flush syncs it.
 """
 
 from __future__ import annotations

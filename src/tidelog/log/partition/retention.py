@@ -67,10 +67,14 @@ def deletable(segments: Segments, rule: Rule, high_watermark: int, log_end_offse
 
 
 def before_log_start(log_start_offset: int) -> Rule:
+    """DeleteRecords moved the log start past the segment: nobody can read it any more. Applies to every log, compacted
+    ones included, and never to the last segment."""
     return lambda segment, following: following is not None and following.base_offset <= log_start_offset
 
 
 def beyond_size(segments: Segments, config: LogConfig) -> Rule | None:
+    """`retention.bytes`: what is left is at least that large. With a limit of 100 and segments of 60, 30 and 30, the
+    first stays: without it there would be 60."""
     if config.retention_bytes < 0 or segments.size < config.retention_bytes:
         return None
     excess = segments.size - config.retention_bytes
@@ -86,6 +90,8 @@ def beyond_size(segments: Segments, config: LogConfig) -> Rule | None:
 
 
 def beyond_age(config: LogConfig, now_ms: int) -> Rule | None:
+    """`retention.ms`: counted from the segment's newest record, so that a record may outlive it by a segment's span. A
+    producer that sends timestamps of next year keeps its segment for a year: see `message.timestamp.after.max.ms`."""
     if config.retention_ms < 0:
         return None
     return lambda segment, _: now_ms - segment.largest_timestamp > config.retention_ms

@@ -3,6 +3,9 @@
 The segment is chosen by its largest timestamp, the time index gives an offset below which everything is older, the
 offset index its position, and from there batches are read until one has a timestamp that is not below the target; its
 records are unpacked and the first such one is the answer.
+
+"First" is by offset, not by time: timestamps come from producers and need not rise. The answer to ListOffsets is the
+first record at or above the target, and older ones may follow it.
 """
 
 from __future__ import annotations

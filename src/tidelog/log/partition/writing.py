@@ -165,7 +165,10 @@ class LogWriter:
             self.verifications.check(header.producer_id, header.base_sequence, guard)
 
     def _write_requests(self, run: BatchRun, now: int) -> None:
-        """Write several requests: as many as fit into the segment, then those that fit into a new one."""
+        """Write several requests: as many as fit into the segment, then those that fit into a new one.
+
+        Where segments end is then the same as if the requests had come one by one.
+        """
         first, count, room = 0, len(run), self.files.config.segment_size
         while first < count:
             stop = fit(run, first, room - self.files.active.data.size)
@@ -178,7 +181,11 @@ class LogWriter:
             first = stop
 
     def _make_room(self, size: int, facts: Survey, now: int) -> None:
-        """Begin a new segment if the present one must not take these batches."""
+        """Begin a new segment if the present one must not take these batches.
+
+        The new one is named by the first offset that it will hold. That of a message set of magic 0 or 1 is not in its
+        header (only the last is), so the lowest that can be within reach of it stands in, as in Kafka.
+        """
         if self.files.active.should_roll(size, facts.max_timestamp, facts.last_offset, now):
             self.begin_segment(max(facts.last_offset - MAX_INT32, 0) if facts.legacy else facts.first_offset)
 
@@ -250,6 +257,7 @@ class LogWriter:
             self._start_anew(offset, offset if log_start is None else log_start)
 
     def _start_anew(self, offset: int, log_start: int) -> None:
+        """Nothing that was known holds: neither epochs nor producers, in memory or on disk."""
         self.detach_snapshots(self.files.restart(offset))
         self.epochs.clear()
         self.producers.restart_at(offset)

@@ -11,8 +11,16 @@ the copies in place. The rules, for a batch of a producer:
 - an epoch below the known one is fenced (a replica accepts what its leader accepted);
 - a client's first sequence must follow the last one; with a new epoch it must be 0; anything goes for a producer that
   the log does not know (its records may have been deleted);
-- a transaction begins with the first transactional batch and ends with the marker; a plain batch inside one is an error;
+- a transaction begins with the first transactional batch and ends with the marker; a plain batch inside one is an
+  error;
 - a marker must come from a coordinator that is not older than the last one.
+
+Why five: `max.in.flight.requests.per.connection` of an idempotent producer may be at most five, and a connection that
+breaks makes it send all of them again. Of those that were written before, each must be known, or it would be refused as
+out of order and the producer would give up; a sixth cannot be on its way.
+
+What is checked depends on where a batch comes from. A client may be late, doubled or fenced. A leader's bytes were
+checked by the leader, so a replica and a recovery only follow them: refusing them would make the logs differ.
 """
 
 from libc.stdint cimport INT16_MAX, INT32_MAX, int16_t, int32_t, int64_t, uint8_t
@@ -72,6 +80,7 @@ cdef class ProducerStateEntry:
         return self
 
     cdef ProducerStateEntry copy(self):
+        """What `prepare` works on: if a later batch of the run is refused, nothing has happened to the original."""
         cdef ProducerStateEntry other = ProducerStateEntry.__new__(
             ProducerStateEntry, self.producer_id, self.epoch, self.coordinator_epoch, self.last_timestamp,
             self.txn_first_offset
@@ -81,6 +90,7 @@ cdef class ProducerStateEntry:
         return other
 
     cdef bint set_epoch(self, int16_t epoch) noexcept:
+        """A new epoch begins with sequence 0: the window of the old one means nothing any more."""
         if epoch == self.epoch:
             return False
         self.epoch = epoch
@@ -103,6 +113,8 @@ cdef class ProducerStateEntry:
         self.last_timestamp = timestamp
 
     cdef int find(self, int32_t first_sequence, int32_t last_sequence) noexcept:
+        """The place in the window of the batch with exactly these sequence numbers, or -1. Not just any overlap: a
+        producer sends a batch again as it was, or not at all."""
         cdef int i
         cdef int64_t first
         for i in range(self.count):
@@ -114,6 +126,7 @@ cdef class ProducerStateEntry:
         return -1
 
     cdef int32_t newest_sequence(self) noexcept:
+        """The one that the next batch must follow; -1 when no batch of the epoch is known."""
         return self.window[self.count - 1].last_sequence if self.count else -1
 
     @property
@@ -159,6 +172,7 @@ cdef class Pending:
         self.completed = []
 
     cdef ProducerStateEntry entry(self, dict producers, int64_t producer_id):
+        """The producer's entry as this run has it so far: several batches of one producer build on each other."""
         cdef ProducerStateEntry entry
         found = self.entries.get(producer_id)
         if found is not None:

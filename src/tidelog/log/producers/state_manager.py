@@ -9,6 +9,10 @@ there on.
 
 Snapshots lie beside the segments. One is taken when a segment begins (named by its base offset, so that a recovery can
 start with that segment) and one when the log closes. At most one further snapshot is kept that belongs to no segment.
+
+A start loads the newest snapshot and replays the batches behind it: without one, the whole log would have to be read. A
+producer that is forgotten here (`producer.id.expiration.ms`, 24 h) may begin with any sequence number again; one with
+an open transaction is never forgotten, since its marker is still to come.
 """
 
 from __future__ import annotations
@@ -62,6 +66,7 @@ class ProducerStateManager:
 
     @property
     def is_empty(self) -> bool:
+        """Whether the log was never written to by an idempotent producer, as far as is known."""
         return not self.entries and not self.unreplicated
 
     # ---- appending
@@ -106,6 +111,8 @@ class ProducerStateManager:
                     del self.unreplicated[first_offset]
 
     def log_start_moved(self, log_start_offset: int) -> None:
+        """Records below are gone. Producers stay, though what they wrote may be gone (KIP-360): a retry of theirs must
+        still be told from a gap."""
         self.high_watermark_moved(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         self.last_snapshot_offset = self.latest_snapshot_offset(log_start_offset)
@@ -149,6 +156,9 @@ class ProducerStateManager:
             self.log_start_moved(log_start_offset)
 
     def _load_newest(self, log_start_offset: int, now_ms: int) -> None:
+        """The newest snapshot that can be read; a torn one (it is not synced before the flush) gives way to the one
+        before it. Open transactions are loaded in the order of their first offsets: the first of them is the first
+        unstable one."""
         while self.snapshots:
             offset = self.snapshots[-1]
             path = self._home.file(snapshot_name(offset))
@@ -165,6 +175,7 @@ class ProducerStateManager:
         self.last_snapshot_offset = self.map_end_offset = log_start_offset
 
     def load_entry(self, entry: ProducerStateEntry) -> None:
+        """One producer of a snapshot. Its transaction, if one was open, counts as open again."""
         self.entries[entry.producer_id] = entry
         if entry.txn_first_offset >= 0:
             self.ongoing[entry.txn_first_offset] = OpenTxn(entry.producer_id, entry.txn_first_offset)
@@ -185,6 +196,7 @@ class ProducerStateManager:
     # ---- snapshots
 
     def latest_snapshot_offset(self, default: int) -> int:
+        """Up to where the state is on disk, synced or not."""
         return self.snapshots[-1] if self.snapshots else default
 
     def take_snapshot(self) -> bool:
@@ -209,6 +221,8 @@ class ProducerStateManager:
             file.close()
 
     def remove_snapshot(self, offset: int) -> None:
+        """Forget a snapshot that no longer describes the log. Should its file come back after a power loss, a start
+        removes it again: it lies outside the log, or belongs to no segment."""
         self.snapshots.remove(offset)
         self._home.unsynced.add_name()
         self._home.fs.unlink(self._home.file(snapshot_name(offset)), missing_ok=True)

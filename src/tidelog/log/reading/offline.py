@@ -57,6 +57,7 @@ class OfflineDirectory:
 
     @contextmanager
     def _open(self, tp: TopicPartition, config: LogConfig) -> Iterator[PartitionLog]:
+        """A log as a broker would open it. After an error nothing more is written: the next start recovers."""
         scheduler = TimerQueue(self._clock)
         settings = LogSettings(self._fs, self._clock, system_rng(), FileBudget(256), scheduler)
         known = Checkpointed(
@@ -126,5 +127,6 @@ class OfflineDirectory:
         return passes
 
     def _target(self, log: PartitionLog, first_dirty: int | None) -> LogToClean | None:
+        """What is still to be cleaned; worth it or not (`min.cleanable.dirty.ratio`), since somebody asked for it."""
         target, _ = measure(log, first_dirty, self._clock.time_ms())
         return target if target.cleanable_bytes > 0 and target.first_dirty < MAX_INT64 else None

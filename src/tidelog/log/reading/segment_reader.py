@@ -31,11 +31,15 @@ _ENTRY_HEAD = struct.Struct(">qi")  # offset and size, in front of every batch o
 
 
 class OffsetEntry(NamedTuple):
+    """The last offset of a batch, and the batch's first byte in the file."""
+
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
+    """The largest timestamp so far, and the last offset of the batch that brought it."""
+
     timestamp: int
     offset: int
 
@@ -85,6 +89,7 @@ class SegmentReader:
 
     @property
     def size(self) -> int:
+        """The file's length at this moment; behind the last whole batch it may be zeros."""
         return self._fs.stat(self.path).size
 
     @property
@@ -106,6 +111,7 @@ class SegmentReader:
 
     @property
     def aborted(self) -> list[AbortedTxn]:
+        """The aborted transactions whose markers are here; most segments have no such file, and none."""
         return txn_index.decode(self._read(TXN_INDEX), self.base_offset, str(self.file(TXN_INDEX)))
 
     def _read(self, kind: str) -> bytes:
@@ -172,7 +178,10 @@ class SegmentReader:
         return end
 
     def offset_before_time(self, timestamp: int) -> int:
-        """An offset before which every record is older than `timestamp`."""
+        """An offset before which every record is older than `timestamp`.
+
+        By the time index alone, so the walk from there on may meet older records: timestamps need not rise.
+        """
         offset = self.base_offset
         for entry in self.time_index:
             if entry.timestamp >= timestamp:

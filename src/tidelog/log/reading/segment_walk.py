@@ -69,6 +69,8 @@ class SegmentWalk(Generic[T]):
                 self.position = segments[number + 1].base_offset
 
     def _items(self, segment: SegmentReader) -> Iterator[T]:
+        """One segment from the present position on. The position moves before an item is handed out: if the file
+        vanishes then, the walk goes on behind it."""
         for following, item in self._read(segment, self.position):
             self.position = max(self.position, following)
             if item is not None:

@@ -1,5 +1,9 @@
 # cython: language_level=3
-"""What a partition log asks about a run of batches before it writes it, answered without a loop in Python."""
+"""What a partition log asks about a run of batches before it writes it, answered without a loop in Python.
+
+A run may hold thousands of small batches, of as many requests: whatever is asked of each of them is asked here. All of
+it is read off the parsed headers (`BatchRun.batches`); no record is touched.
+"""
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
@@ -10,7 +14,11 @@ cdef enum:
 
 
 cdef class Survey:
-    """The run as a whole. Offsets are those that the batches carry."""
+    """The run as a whole. Offsets are those that the batches carry; an append asks for it after stamping them.
+
+    `in_order`: each batch begins behind the one before it. `legacy`: at least one has magic 0 or 1, and then the first
+    offset is only known to be at or below what the header says.
+    """
 
     cdef readonly int64_t first_offset
     cdef readonly int64_t last_offset
@@ -57,6 +65,7 @@ def fit(BatchRun run, Py_ssize_t first, int64_t room):
 
 
 def size_of(BatchRun run, Py_ssize_t first, Py_ssize_t stop):
+    """Bytes of a part of the run."""
     cdef int64_t size = 0
     cdef Py_ssize_t i
     for i in range(first, stop):
@@ -65,7 +74,11 @@ def size_of(BatchRun run, Py_ssize_t first, Py_ssize_t stop):
 
 
 def after_control(BatchRun run, Py_ssize_t first, Py_ssize_t stop):
-    """The end of the part of [first, stop) that ends with its first control batch of a producer."""
+    """The end of the part of [first, stop) that ends with its first control batch of a producer.
+
+    A replay goes marker by marker: the last stable offset that an aborted transaction is indexed with is that of the
+    moment when its marker was written, before anything behind it.
+    """
     cdef Py_ssize_t i
     for i in range(first, stop):
         if run.batches[i].attributes & CONTROL_BIT and run.batches[i].producer_id >= 0:

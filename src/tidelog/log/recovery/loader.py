@@ -12,6 +12,9 @@
    found counts as not durable (`unsynced.py`): it may have outlived the process, but not yet the machine.
 5. If the log ends below its log start offset, nothing of it is valid: it begins anew, empty, at the log start offset.
 6. Leader epochs and producers are cut to the log's ends and completed.
+
+Nothing here is lost that was acknowledged and synced; what goes was never whole, or is held by other files. Each step
+may be cut off by another crash, and the next start begins again at step 1 with whatever that left.
 """
 
 from __future__ import annotations
@@ -51,6 +54,9 @@ _DIGITS = 20
 
 
 class LoadedLog(NamedTuple):
+    """A log as it was found, and made sound. After an unclean stop the recovery point stays where it was: what lies
+    behind it was read, not synced."""
+
     segments: Segments
     log_start_offset: int
     recovery_point: int
@@ -151,6 +157,7 @@ class LogLoader:
             self._finish_replacement(swaps)
 
     def _offset(self, name: str) -> int:
+        """The base offset in a file's name; behind everything for a name that is none of ours."""
         parts = split_name(name)
         return parts[0] if parts is not None else MAX_INT64
 
@@ -159,6 +166,9 @@ class LogLoader:
         self._fs.unlink(self._home.file(name), missing_ok=True)
 
     def _finish_replacement(self, swaps: list[str]) -> None:
+        """Step 2: carry out what had been decided. How far a replacement reaches is told by its own batches, as its
+        indexes may not have been renamed yet; plain files in that range are the old segments, or a part of the new one
+        that got its plain name already and is to be recovered."""
         new = [
             Segment.load(self._home, self._offset(name), self._config, suffix=SWAP)
             for name in swaps
@@ -196,6 +206,8 @@ class LogLoader:
         return snapshots
 
     def _load_segment(self, base_offset: int, digits: str, size: int) -> None:
+        """Step 3 for one segment. Its indexes are not opened: that they are there is enough after a clean stop, and
+        after another they are rebuilt anyway from the recovery point on."""
         sizes = self._sizes
         segment = Segment.load(
             self._home,
@@ -283,6 +295,8 @@ class LogLoader:
         return parts
 
     def _recover_segment(self, segment: Segment) -> int:
+        """Step 4 for one segment; returns how many bytes were cut off. The producers are brought to its start first, so
+        that a duplicate is told from a gap, and a snapshot is left at its end for the next segment."""
         if segment.size == 0:
             recover_empty(segment, self._sizes)
             return 0

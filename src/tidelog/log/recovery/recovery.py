@@ -4,6 +4,10 @@ After an unclean stop everything from the recovery point on is suspect: bytes ma
 segment is read from its start; every batch must be whole, have the right checksum, and an offset above the one before
 it that the segment can hold. The file is cut at the first that is not. Nothing behind a cut can be trusted, so later
 segments are deleted.
+
+A cut loses nothing that was promised: what was acknowledged with `acks=all` is on other replicas, from which this one
+fetches it again. A log without replicas that must not lose what it acknowledged sets `flush.messages`: then everything
+is synced before it counts.
 """
 
 from __future__ import annotations
@@ -88,6 +92,7 @@ def _sound_batches(run: BatchRun, segment: Segment, last_offset: int) -> int:
 
 
 def _is_sound(run: BatchRun, index: int) -> bool:
+    """Whether one batch has the right checksum: then an offset out of reach is the segment's fault, not the batch's."""
     try:
         run.check(crc=True, records=False, client=False, first=index, stop=index + 1)
     except CorruptRecordError:

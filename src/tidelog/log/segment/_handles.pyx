@@ -67,6 +67,8 @@ cdef class FileBudget:
         handle.older = None
 
     cdef int shrink(self) except -1:
+        """Close what is too much. While descriptors are scarce an eighth is closed at once: asking costs a system call,
+        and the crowd that took them is still coming."""
         if self.open_files > self.limit:
             self.shrink_to(self.limit)
         if self.ceiling > 0 and is_used_up(self.ceiling):
@@ -97,6 +99,7 @@ cdef class Handle:
         return self.is_open
 
     cdef void touch(self) noexcept:
+        """This one was used last. Most calls find it so already and change nothing."""
         if self.budget.head.older is not self:
             self.budget.drop(self)
             self.budget.push(self)

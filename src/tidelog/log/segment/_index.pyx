@@ -2,7 +2,8 @@
 """The two sparse indexes of a segment, and the rule by which entries are made.
 
     .index       8-byte entries: last offset of a batch - base offset (int32), where that batch starts (int32)
-    .timeindex  12-byte entries: largest timestamp so far (int64), last offset of the batch it came with, relative (int32)
+    .timeindex  12-byte entries: largest timestamp so far (int64), last offset of the batch it came with - base offset
+                (int32)
 
 Both are arrays of big-endian entries in rising order, without header or checksum. The file of a segment that is written
 to is kept at its full size (sparse on disk), so that the map need not grow; it is cut to what is used when the segment
@@ -10,12 +11,17 @@ ends. A file found on disk counts as full to its length. The active segment's gr
 
 A sparse file has no room on disk for what was never written, and a map that is written to where the disk has none left
 ends the process. So entries are only written below `reserved`, which is moved on a few pages at a time by asking the
-disk for room (`MappedFile.reserve`): that fails as any write does. A file that is not written to (a closed segment's, or
-one found on disk until its first new entry) is mapped without permission to write.
+disk for room (`MappedFile.reserve`): that fails as any write does. A file that is not written to (a closed segment's,
+or one found on disk until its first new entry) is mapped without permission to write.
 
 A look-up is a binary search for the largest entry that is not above the target. Nearly all look-ups (followers,
 consumers near the end) go to the last pages, so those are searched first: a plain binary search would touch pages all
 over the file that the page cache may have dropped ("warm section", 8192 bytes of entries).
+
+An example: `index.interval.bytes` is 4096 and batches are 1,000 bytes each. The entry is made before the sixth batch
+(5,000 bytes have come since the segment began, which is more than 4096), and names the sixth batch's last offset and
+position 5000; then the counting begins again at 0. An offset within the first five is found by walking from the file's
+start.
 
 A closed map is opened on demand (`Handle`): every entry point calls `ready()` and then works on the pointer in C, with
 the interpreter lock held, so that no other thread can close the map meanwhile.
@@ -109,6 +115,8 @@ cdef class SparseIndex(Handle):
             mapped.close()
 
     cdef int attach(self, object mapped) except -1:
+        """Use a map. How many entries it holds is known already, or else the file counts as full: zeros behind the last
+        entry of a file that was not cut to size are entries to whoever looks, and a recovery takes them out."""
         self.window = memoryview(mapped.data)
         self.data = <uint8_t*>PyMemoryView_GET_BUFFER(self.window).buf
         self.length = PyMemoryView_GET_BUFFER(self.window).len
@@ -148,6 +156,8 @@ cdef class SparseIndex(Handle):
         return self.make_room((self.count + 1) * self.width)
 
     cdef int make_room(self, int64_t needed) except -1:
+        """Reserve disk space up to `needed` at least: twice what there is, within limits, so that a large index asks
+        seldom and a small one takes little. False when the index is at its full size."""
         cdef int64_t end
         if needed > self.max_size:
             return 0
@@ -256,6 +266,7 @@ cdef class SparseIndex(Handle):
         self.suffix = suffix
 
     cdef int64_t max_entries(self) noexcept:
+        """`segment.index.bytes` in entries, rounded down: a full index makes the segment roll."""
         return self.max_size // self.width
 
     cdef int64_t key_at(self, int64_t slot) noexcept:
@@ -288,6 +299,7 @@ cdef class SparseIndex(Handle):
         return low
 
     cdef int cut(self, int64_t count) except -1:
+        """Entries from this one on are not in use any more; their bytes stay until they are overwritten or cut off."""
         self.count = count
         return 0
 
@@ -489,6 +501,7 @@ cdef class IndexWriter:
         self.offset_of_max_timestamp = -1
 
     cdef int add_entries(self, int64_t last_offset, int64_t position) except -1:
+        """An entry in both. A full offset index takes none, and then the time index must not get ahead of it."""
         if self.offsets.add(last_offset, position):
             self.times.maybe_add(self.max_timestamp, self.offset_of_max_timestamp, False)
         return 0

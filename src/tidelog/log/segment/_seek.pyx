@@ -1,5 +1,10 @@
 # cython: language_level=3
-"""Walking batch headers in a piece of a segment's file without reading the batches themselves."""
+"""Walking batch headers in a piece of a segment's file without reading the batches themselves.
+
+This is the last step of every look-up by offset: the index gives a place at or before the batch, and between two index
+entries lie some 4 KB of batches as a rule. Of each only the first 27 bytes count (size, magic, last offset delta); an
+entry of magic 0 or 1 already carries its last offset in front. Large batches are stepped over unread.
+"""
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -2,6 +2,9 @@
 
 `size` is where the data ends. It is not the file's length while the file is preallocated, nor after an append that
 failed half-way: bytes behind `size` do not exist for a reader, and the next append overwrites them.
+
+The owner appends and cuts; any thread may read and sync. Each operation pins the file for its duration, so that the
+budget of open files cannot close it under a system call that has released the interpreter lock.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ class DataFile(Handle):
 
     @property
     def path(self) -> Path:
+        """Where the file is now: its directory may be renamed, and its suffix changes with the segment's state."""
         return self.home.file(file_name(self.base_offset, self.kind, self.suffix))
 
     def create(self, length: int = 0, *, fresh: bool = False) -> None:
@@ -51,6 +55,7 @@ class DataFile(Handle):
             self._adopt(self.home.fs.open(self.path))
 
     def _adopt(self, file: File) -> None:
+        """Keep a file that was just opened. Opening releases the interpreter lock, so two threads may get here."""
         if self._file is None:
             self._file = file
         else:  # another thread was faster
@@ -62,6 +67,7 @@ class DataFile(Handle):
             file.close()
 
     def fileno(self) -> int:
+        """For `sendfile`. Valid while the caller holds a pin."""
         assert self._file is not None, "the file is not pinned"
         return self._file.fileno()
 
@@ -96,6 +102,7 @@ class DataFile(Handle):
             self.unpin()
 
     def slice(self, position: int, size: int) -> FileSlice:
+        """Bytes to be sent later; the slice holds a pin until it is released."""
         return FileSlice(self, position, size)
 
     def truncate(self, size: int) -> int:

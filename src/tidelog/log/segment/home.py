@@ -1,7 +1,8 @@
 """A partition's directory and the seams by which its files are reached.
 
 All segments of a partition share one `Home`; renaming the directory (deletion, `-future` swap) changes one path here,
-and no open file notices.
+and no open file notices. It is what Kafka hands from class to class as `dir`, with the clock, the file system and the
+list of what is not durable beside it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Home:
         self.renaming = False
 
     def file(self, name: str) -> Path:
+        """Where a file of this name is now. Not to be kept: the directory may get another name at any time."""
         return self.path / name
 
     def rename(self, path: Path, *, sync: bool = True) -> None:
@@ -56,4 +58,5 @@ class Home:
             raise self.failure(error) from error
 
     def failure(self, error: OSError) -> StorageError:
+        """What to raise `from error`, where a `with` would cost too much."""
         return StorageError(f"{self.path}: {error}")

@@ -5,6 +5,14 @@ partition (the active one) grows. A segment's name is the offset at or below its
 within 2^31-1 of that, because the indexes hold differences.
 
 Nothing of a segment is open until somebody asks for it: an idle segment is a few hundred bytes of Python objects.
+
+A look-up by offset goes through three steps: the offset index gives a batch at or before it (entries are about
+`index.interval.bytes` = 4096 bytes apart), the headers are walked from there, and the bytes from the batch on are
+handed out as a slice. No record is unpacked: who reads gets whole batches, and skips what lies before the offset it
+asked for.
+
+Two things are derived lazily after a start: the largest timestamp (the last time index entry, and the batches behind
+it) and the first batch's. A broker with thousands of idle segments would spend its start on reading them otherwise.
 """
 
 from __future__ import annotations
@@ -135,10 +143,12 @@ class Segment:
 
     @property
     def size(self) -> int:
+        """Bytes of batches: not the file's length, which may be preallocated."""
         return self.data.size
 
     @property
     def suffix(self) -> str:
+        """The state that the files' names tell: none while the segment serves (`names.py`)."""
         return self.data.suffix
 
     @property
@@ -155,9 +165,11 @@ class Segment:
 
     @property
     def mtime_ms(self) -> int:
+        """When the data was last written: what retention goes by where no record has a timestamp."""
         return self.home.fs.stat(self.data.path).mtime_ms
 
     def set_mtime(self, mtime_ms: int) -> None:
+        """A segment that was made of others is as old as they are: else compaction would keep old data young."""
         self.home.fs.set_mtime(self.data.path, mtime_ms)
 
     # ---- appending
@@ -182,7 +194,12 @@ class Segment:
         run.release()
 
     def should_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
-        """Whether `size` more bytes, up to `last_offset`, belong into a new segment."""
+        """Whether `size` more bytes, up to `last_offset`, belong into a new segment.
+
+        Four reasons, as in Kafka: the file would be larger than `segment.bytes`; an index is full; the offset is more
+        than 2^31-1 above the base; or the segment is older than `segment.ms` (less a jitter, so that partitions made
+        together do not all roll together). An empty segment is never too old.
+        """
         present = self.data.size
         if present > self.config.segment_size - size or self.indexes.no_room_for(last_offset):
             return True
@@ -218,6 +235,7 @@ class Segment:
             self.home.unsynced.add_segment(self)
 
     def _finish_time_index(self) -> bool:
+        """The entry that a closed segment must end with, so that its largest timestamp can be told without a walk."""
         if not self._timestamps_known:
             self._load_timestamps()
         return self.indexes.force_time_entry()
@@ -255,6 +273,7 @@ class Segment:
         self.set_max_timestamp(timestamp, offset)
 
     def set_max_timestamp(self, timestamp: int, offset: int) -> None:
+        """What a walk over the batches has found; from now on appends keep it right."""
         self.indexes.max_timestamp = timestamp
         self.indexes.offset_of_max_timestamp = offset
         self._timestamps_known = True
@@ -279,6 +298,7 @@ class Segment:
         return None
 
     def _seek(self, chunk: bytes, target: int, position: int) -> tuple[bool, int, int, int, int]:
+        """Walk the headers in a chunk; an error names the file and the place in it."""
         try:
             return seek(chunk, target, self.data.size - position)
         except CorruptRecordError as error:

@@ -13,6 +13,8 @@ from tidelog.log.segment.segment import Segment
 
 
 class Segments:
+    """One thread changes the row, any may look. Kafka keeps a concurrent skip list for the same purpose."""
+
     __slots__ = ("_bases", "all")
 
     def __init__(self, segments: Iterable[Segment] = ()) -> None:
@@ -44,6 +46,7 @@ class Segments:
 
     @property
     def size(self) -> int:
+        """Bytes of all data files: what `retention.bytes` is compared with."""
         return sum(segment.data.size for segment in self.all)
 
     def add(self, segment: Segment) -> None:
@@ -61,9 +64,11 @@ class Segments:
         self._set([*kept, *new])
 
     def remove(self, segments: Iterable[Segment]) -> None:
+        """Take segments out of the row; what becomes of their files is the caller's to say."""
         self.replace((), segments)
 
     def floor(self, offset: int) -> Segment | None:
+        """The segment whose range holds the offset; it may hold no such record (a gap that compaction left)."""
         index = bisect_right(self._bases, offset) - 1
         return self.all[index] if index >= 0 else None
 

@@ -67,6 +67,7 @@ class TxnIndex:
 
     @property
     def entries(self) -> list[AbortedTxn]:
+        """All of them, read at the first look. Raises CorruptIndexError; the index is rebuilt from the batches then."""
         if self._entries is None:
             data = self.data.read_at(0, self.data.size)
             self._entries = decode(data, self.data.base_offset, str(self.data.path))
@@ -78,6 +79,7 @@ class TxnIndex:
         return self.data.size > 0 or self.data.home.fs.exists(self.data.path)
 
     def append(self, transaction: AbortedTxn) -> None:
+        """An abort marker was written. The file is made with the first one: its name is not durable before a flush."""
         entries = self.entries
         if entries and entries[-1].last_offset >= transaction.last_offset:
             raise ValueError(f"{self.data.path}: {transaction} does not follow {entries[-1]}")
@@ -119,6 +121,7 @@ class TxnIndex:
             self.append(transaction)
 
     def sync(self) -> None:
+        """Make the entries durable. Without them a reader would take aborted records for committed ones."""
         if self.exists:
             self.data.sync()
 

@@ -5,6 +5,9 @@ changes: names that were made, renamed or removed, leader epochs, producer snaps
 ended or recovered (what a recovery read may exist in the page cache alone). A flush takes the list as it is; when it
 has succeeded, and only then, the list loses what has not changed again since. So a flush that failed or was given up
 takes nothing with it, and two at a time each do all that there is to do.
+
+Kafka has no such list: each kind of file has a rule of its own for when it is synced. Here a change costs a note, and
+one flush settles them all.
 """
 
 from __future__ import annotations
