@@ -14,7 +14,6 @@ from tidelog.broker.controller.api import ClusterController
 from tidelog.broker.controller.changes import Changes
 from tidelog.broker.controller.controller import Controller
 from tidelog.broker.controller.election import Reason
-from tidelog.broker.controller.propagation import LocalPropagation
 from tidelog.broker.controller.topic_plans import NewTopic
 from tidelog.broker.metadata.control_messages import LeaderAndIsr, StopReplica, UpdateMetadata
 from tidelog.broker.metadata.registration import Registration
@@ -172,14 +171,6 @@ async def test_an_elected_leader_knows_the_partition_epoch_that_the_next_wish_mu
         (again,) = next(m.states for _, m in made.messages.taken() if isinstance(m, LeaderAndIsr))
         wish = {"leader_epoch": again.leader_epoch, "isr": (1,), "partition_epoch": again.partition_epoch}
         assert (again.leader, (await second.alter_isr(T, **wish)).isr) == (1, (1,))
-
-
-@async_test
-async def test_the_local_form_reaches_its_own_broker_only():
-    propagation = LocalPropagation(1, Messages())  # type: ignore[arg-type]  # nobody is reached
-    with pytest.raises(KafkaError) as caught:
-        await propagation.update_metadata(2, UpdateMetadata(1, 1, []))
-    assert caught.value.code is ErrorCode.BROKER_NOT_AVAILABLE
 
 
 def test_a_controller_is_what_brokers_ask():
