@@ -16,7 +16,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker/handlers": 7.3,
     "broker/purgatory": 16.3,
     "broker/store": 13.4,
-    "log": 18.3,
     "net": 13.3,
     "records": 11.2,
     "testing": 15.3,

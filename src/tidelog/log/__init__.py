@@ -12,6 +12,10 @@ Reading order, from one file to all of them:
     manager/                         all logs of a broker
     reading/                         read-only: `from tidelog.log import LogDirectory`
 
+One thread owns a log and alone changes it; others read files that never change under them, and sync. Whatever takes
+long is a job: made by the owner, run anywhere, put into force by the owner. An `OSError` of the disk becomes a
+`StorageError` at the edge of a log, and takes the log directory offline at the edge of the manager.
+
 Formats: docs/formats/.
 """
 

@@ -28,6 +28,7 @@ class CheckpointError(StorageError):
 
 
 def encode_rows(rows: Sequence[str]) -> bytes:
+    """The file's bytes. The number of entries is what tells a file that was cut off at a line's end."""
     return "".join(f"{line}\n" for line in (VERSION, len(rows), *rows)).encode()
 
 
@@ -93,6 +94,7 @@ def publish(fs: FileSystem, path: Path) -> None:
 
 
 def _temporary(path: Path) -> Path:
+    """Kafka's name for it, so that each finds and overwrites what the other left."""
     return path.with_name(path.name + ".tmp")
 
 

@@ -132,14 +132,19 @@ class LogConfig:
         return self.message_timestamp_type == "LogAppendTime"
 
     def random_jitter_ms(self, rng: Rng) -> int:
-        """How much earlier than `segment.ms` one segment rolls."""
+        """How much earlier than `segment.ms` one segment rolls: a thousand partitions that were made together would
+        otherwise all roll, sync and be cleaned in the same second."""
         if self.segment_jitter_ms == 0:
             return 0
         return rng.getrandbits(31) % min(self.segment_jitter_ms, self.segment_ms)
 
 
 def check_topic_config(overrides: Mapping[str, str], broker_defaults: Mapping[str, object] | None = None) -> LogConfig:
-    """What CreateTopics and AlterConfigs check: every name is known and every value allowed."""
+    """What CreateTopics and AlterConfigs check: every name is known and every value allowed.
+
+    Tiered storage is refused with Kafka's words for a broker that has it switched off: its keys are known, and their
+    values parsed, so that a client's tools work; only switching it on does not.
+    """
     for name in overrides:
         if name not in TOPIC_KEYS:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")

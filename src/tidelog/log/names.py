@@ -83,6 +83,7 @@ def parse_dir(name: str) -> DirName | None:
 
 
 def _marked(topic_partition: TopicPartition, unique: str, kind: str) -> str:
+    """A topic's name may have 249 characters, a file's 255: the topic's is cut, since `unique` tells them apart."""
     suffix = f"-{topic_partition.partition}.{unique}-{kind}"
     return topic_partition.topic[: _MAX_NAME - len(suffix)] + suffix
 

@@ -31,6 +31,8 @@ def _cut_off(data: bytes) -> bool:
 
 
 def decode(data: bytes, origin: str) -> bytes:
+    """The id in a file's bytes. Unlike a part of the file, which a crash may leave, anything else that does not parse
+    is an error: to take the directory for another topic's would be worse than to stop."""
     fields = dict(line.split(": ", 1) for line in data.decode("utf-8", "replace").splitlines() if ": " in line)
     if fields.get("version") != "0":
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{origin}: expected 'version: 0' and a topic_id")
@@ -66,6 +68,7 @@ def write(fs: FileSystem, directory: Path, topic_id: bytes) -> None:
 
 
 def sync(fs: FileSystem, directory: Path) -> None:
+    """Make the file durable, if there is one: directories that were made before topic ids have none."""
     path = directory / PARTITION_METADATA_FILE
     if fs.exists(path):
         file = fs.open(path)

@@ -320,7 +320,12 @@ cdef class CleanerKernel:
     # --- step 2: records ------------------------------------------------------------------------------------------
 
     cdef int _walk(self, const Batch *batch) noexcept nogil:
-        """Read the batch's records into the scratch arrays; -1 when they do not fit it."""
+        """Read the batch's records into the scratch arrays; -1 when they do not fit it.
+
+        Of each record only the lengths in front are read, as far as the key: values and headers are stepped over. The
+        records must fill the batch to the last byte. In a batch with LogAppendTime every record has the batch's largest
+        timestamp, whatever its delta says.
+        """
         cdef const uint8_t *p = batch.records
         cdef const uint8_t *end = p + batch.records_size
         cdef int64_t base_timestamp = load_i64(batch.start + BASE_TIMESTAMP_OFFSET)
@@ -363,7 +368,10 @@ cdef class CleanerKernel:
         return 0 if p == end else -1
 
     cdef int32_t _hash(self, const Batch *batch, int64_t from_offset, int64_t to_offset) noexcept nogil:
-        """Digest the keys of records in the range, gathered at the front of the arrays in order; return how many."""
+        """Digest the keys of records in the range, gathered at the front of the arrays in order; return how many.
+
+        Gathered, because the hash works on eight keys at a time, and a batch may hold records that have none.
+        """
         cdef int32_t i
         cdef int32_t found = 0
         for i in range(batch.count):
@@ -399,7 +407,12 @@ cdef class CleanerKernel:
 
     cdef bint _index_batch(self, OffsetMap offsets, const Batch *batch, int64_t start_offset,
                            int64_t most_entries) noexcept nogil:
-        """Put the batch's keys; false when the map became full on the way."""
+        """Put the batch's keys; false when the map became full on the way.
+
+        A slot is fetched from memory some keys before it is needed: the table is far larger than the caches, and
+        waiting for each slot in turn would take most of the time. A batch that is only half in the map does no harm:
+        what the map says is true, and the pass ends in front of the batch.
+        """
         cdef int32_t i
         cdef int32_t next_digest = 0
         cdef int32_t found = self._hash(batch, start_offset, 0x7FFFFFFFFFFFFFFF)
@@ -417,7 +430,12 @@ cdef class CleanerKernel:
         return True
 
     cdef int64_t _filter_all(self, OffsetMap offsets, int64_t now_ms, int64_t delete_retention_ms) noexcept nogil:
-        """Write all output; the number of a batch that is corrupt, or -1."""
+        """Write all output; the number of a batch that is corrupt, or -1.
+
+        Three outcomes for a batch: copied byte for byte when all its records stay, rewritten when some do, and nothing
+        (or an empty header, for a producer's last batch) when none does. A batch whose records all stay is rewritten
+        all the same when it gets its delete horizon, which is in the header and under the checksum.
+        """
         cdef int64_t i
         cdef int32_t kept
         cdef bint tombstones, new_horizon
@@ -446,7 +464,12 @@ cdef class CleanerKernel:
         return -1
 
     cdef int32_t _choose(self, OffsetMap offsets, const Batch *batch, int64_t now_ms, bint *tombstones) noexcept nogil:
-        """Mark the records to keep; return how many there are, and whether a tombstone is among them."""
+        """Mark the records to keep; return how many there are, and whether a tombstone is among them.
+
+        A record stays if the map knows no later one with its key, or does not reach as far as the record. A tombstone
+        goes when its batch has a horizon that has passed; without one it stays until it has got one. Control records
+        were decided about as a batch.
+        """
         cdef int32_t i, found
         cdef int32_t next_digest = 0
         cdef int32_t kept = 0
@@ -476,7 +499,11 @@ cdef class CleanerKernel:
         return kept
 
     cdef void _rewrite(self, Batch *batch, int32_t kept, int64_t delete_horizon) noexcept nogil:
-        """Write the batch with the records that were kept, its records plain for now."""
+        """Write the batch with the records that were kept, its records plain for now.
+
+        Offset deltas stay as they are, so the offsets do: a compacted log has gaps and moves nothing. Timestamp deltas
+        are counted anew, since the base timestamp is the first kept record's, or the delete horizon.
+        """
         cdef uint8_t *start = self.out + self.out_size
         cdef uint8_t *p = start + RECORD_BATCH_OVERHEAD
         cdef int64_t base_timestamp = delete_horizon
@@ -577,6 +604,6 @@ cdef void _write_header(uint8_t *out, const Batch *batch, int64_t size, int16_t 
 
 
 cdef void _seal(uint8_t *out, int64_t size) noexcept nogil:
-    """Length and checksum, last of all."""
+    """Length and checksum, last of all: the checksum covers everything behind it, the length lies before it."""
     store_32(out + LENGTH_OFFSET, <uint32_t> (size - LOG_OVERHEAD))
     store_32(out + CRC_OFFSET, crc32c_update(0, out + ATTRIBUTES_OFFSET, size - ATTRIBUTES_OFFSET))

@@ -31,7 +31,11 @@ logger = logging.getLogger(__name__)
 
 
 class LogCleaner:
-    """`logs` and `dir_of` are views of what the log manager holds; `on_io_error` hears of a directory that failed."""
+    """`logs` and `dir_of` are views of what the log manager holds; `on_io_error` hears of a directory that failed.
+
+    Threads are not its business: whoever has them calls `pick`, lets a thread run the job's steps, applies each on the
+    owner's thread, and says `done` or `failed`. At most one job exists per partition, any number in all.
+    """
 
     def __init__(
         self,
@@ -142,6 +146,7 @@ class LogCleaner:
             del self.jobs[job.log.topic_partition]
 
     def _give_up(self, tp: TopicPartition, error: BaseException) -> None:
+        """Kafka's `uncleanable-partitions-count`: a broken log must not keep the others from being cleaned."""
         logger.error("%s cannot be cleaned and is left alone until the next start: %s", tp, error)
         self.uncleanable[tp] = str(error)
 

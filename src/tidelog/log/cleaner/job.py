@@ -156,7 +156,8 @@ class CleanJob:
         return all(id(segment) in present and segment.size == self._sizes[segment.base_offset] for segment in group)
 
     def discard(self) -> None:
-        """Throw away a step that will not be applied."""
+        """Throw away a step that will not be applied: its `.cleaned` files. What a crash leaves of them, a start
+        removes."""
         swap, self._swap = self._swap, None
         for segment in swap[0] if swap is not None else []:
             segment.delete()

@@ -129,7 +129,11 @@ class SegmentSizes(NamedTuple):
 def group_segments(
     segments: Sequence[SegmentSizes], max_size: int, max_index_size: int, first_uncleanable: int
 ) -> list[list[Segment]]:
-    """Neighbours whose data and indexes fit into one segment, and whose offsets into 31 bits, go together."""
+    """Neighbours whose data and indexes fit into one segment, and whose offsets into 31 bits, go together.
+
+    By the sizes from before: what compaction leaves may be much smaller, and then the next pass puts more together. So
+    the small segments that compaction leaves do not stay small for ever.
+    """
     groups: list[list[Segment]] = []
     sizes = (0, 0, 0)
     limits = (max_size, max_index_size, max_index_size)

@@ -171,6 +171,8 @@ class Rewriter:
         self, segment: Segment, rules: FilterRules, transactions: CleanedTransactions, output: _Output,
         kept: list[AbortedTxn],
     ) -> None:  # fmt: skip
+        """Copy one segment of the group, chunk by chunk. The aborted transactions whose markers stay are indexed with
+        the chunk that holds them; a step either writes and indexes all of its chunk, or fails the pass."""
         hold_tombstones = segment.mtime_ms > rules.legacy_horizon_ms
 
         def write(batches: bytes) -> None:
@@ -211,7 +213,12 @@ class Rewriter:
         self, segment: Segment, position: int, step: Callable[[int], tuple[int, int]],
         old_step: Callable[[memoryview], bool],
     ) -> bool:  # fmt: skip
-        """Read the segment in chunks through `step`, entries of magic 0 and 1 through `old_step`; true: stopped."""
+        """Read the segment in chunks through `step`, entries of magic 0 and 1 through `old_step`; true: stopped.
+
+        A chunk ends inside a batch as a rule; the next one begins with that batch. A batch that is larger than the
+        whole buffer makes it grow, and the buffer is given back afterwards: one such batch must not cost memory for
+        good.
+        """
         try:
             while position < segment.size:
                 self.check()

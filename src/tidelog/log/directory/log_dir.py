@@ -149,7 +149,10 @@ class LogDir:
         return Snapshot(next(self._order), dict(files))
 
     def write(self, snapshot: Snapshot) -> None:
-        """Write checkpoint files. Any thread: of two snapshots the one that was taken later wins, whoever is faster."""
+        """Write checkpoint files. Any thread: of two snapshots the one that was taken later wins, whoever is faster.
+
+        Per file: a snapshot of the high watermarks alone does not hold back one of all files that was taken before it.
+        """
         with self._writing:
             for name, offsets in snapshot.files.items():
                 if self._written.get(name, -1) < snapshot.number:

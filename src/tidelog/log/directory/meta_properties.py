@@ -96,7 +96,11 @@ def write(fs: FileSystem, directory: Path, properties: MetaProperties) -> None:
 
 
 def check(found: Mapping[Path, MetaProperties], node_id: int | None = None, cluster_id: str | None = None) -> None:
-    """All directories must belong to the same node of the same cluster, and no two may be the same directory."""
+    """All directories must belong to the same node of the same cluster, and no two may be the same directory.
+
+    A directory that does not say is nobody's yet and fits everywhere. Node and cluster may be unknown to the caller too
+    (a first look, before the cluster is known): then the directories are only compared with each other.
+    """
     directories: dict[bytes, Path] = {}
     for path, properties in found.items():
         if None not in (node_id, properties.node_id) and properties.node_id != node_id:

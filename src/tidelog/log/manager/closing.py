@@ -40,7 +40,10 @@ def close_all(logs: Sequence[PartitionLog], threads: int, volume: Volume | None)
 
 
 def _close_at_once(logs: Sequence[PartitionLog], volume: Volume) -> None:
-    """Write everything, sync the file system, let the leader epochs take their names, and sync that."""
+    """Write everything, sync the file system, let the leader epochs take their names, and sync that.
+
+    An error of either sync fails the directory as a whole: it cannot be told which file was lost.
+    """
 
     def finish(log: PartitionLog) -> FlushJob | None:
         log.finish()

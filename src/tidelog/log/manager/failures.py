@@ -54,7 +54,10 @@ class DirectoryGuard:
         self._listeners.append(listener)
 
     def run(self, directory: LogDir, act: Callable[[], T]) -> T | None:
-        """Do something in a directory; an I/O error takes it offline and gives None."""
+        """Do something in a directory; an I/O error takes it offline and gives None.
+
+        A `StorageError` without a disk error behind it is about a file's contents and is raised: the disk is well.
+        """
         try:
             return act()
         except (OSError, StorageError) as error:

@@ -72,7 +72,10 @@ class _Wanted(NamedTuple):
 
 
 class Loading:
-    """One start's loading. `settings_in(directory)` is what its logs are opened with."""
+    """One start's loading. `settings_in(directory)` is what its logs are opened with.
+
+    A directory that fails while it is loaded is reported as that error; the others are loaded all the same.
+    """
 
     def __init__(
         self,
@@ -101,6 +104,8 @@ class Loading:
         return list(in_threads(load, directories, len(directories), chunk=1))
 
     def _load_dir(self, directory: LogDir) -> Found:
+        """Everything in a directory. The marker of a clean stop is taken away first: should this start be cut off, the
+        next one must not believe what it had promised. Directories on their way out or aside are not opened at all."""
         wanted: list[tuple[Path, DirName]] = []
         found = Found([], [], [], set())
         for path, name in directory.partitions():
@@ -152,6 +157,7 @@ class Loading:
 
 
 def _load_log(one: _Wanted, config: LogConfig, settings: LogSettings, known: _Known) -> PartitionLog:
+    """One log. What is wrong with its files, and not with the disk, stops the start: the operator has to look."""
     from tidelog.log.partition.opening import Checkpointed  # a broker without partitions starts without them
     from tidelog.log.partition.partition_log import PartitionLog
 

@@ -309,7 +309,10 @@ class LogManager:
         return [log for log in self.all_logs() if _flush_is_due(log, now)]
 
     def flush_task(self, log: PartitionLog, up_to: int | None = None) -> FlushTask | None:
-        """What makes a log durable up to an offset: run it on any thread, then hand it to `flushed`. None: nothing."""
+        """What makes a log durable up to an offset: run it on any thread, then hand it to `flushed`. None: nothing.
+
+        Everything below the offset and all that is not durable besides, since a start believes both or neither.
+        """
         job = log.flush_job(up_to)
         return None if job is None else FlushTask(log, job)
 
@@ -345,7 +348,11 @@ class LogManager:
         self.guard.fail_dir(directory, error)
 
     def shutdown(self, broker_epoch: int = -1) -> None:
-        """Flush and close everything, write the checkpoints, and say that the stop was clean."""
+        """Flush and close everything, write the checkpoints, and say that the stop was clean.
+
+        In this order, directory by directory: the marker is the last write, and a directory that fails before it gets
+        none. One that was never loaded (the start was cut off) gets none either: what lies in it was not checked.
+        """
         for job in self.cleaner.jobs.values():
             job.abort()
         for directory in self.live_dirs:

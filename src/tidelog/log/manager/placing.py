@@ -78,4 +78,5 @@ def choose(one: PartitionLog, other: PartitionLog) -> tuple[PartitionLog, Partit
 
 
 def _progress(log: PartitionLog) -> tuple[int, int, int]:
+    """How far a log got: a later leader's records count more than more records of an earlier one."""
     return log.leader_epochs.latest_epoch, log.log_end_offset, log.log_start_offset

@@ -61,6 +61,7 @@ class LogRegistry:
         return self.dir_at(log.dir.parent)
 
     def dir_at(self, path: Path) -> LogDir:
+        """The directory of that path, online or not; raises LOG_DIR_NOT_FOUND, as AlterReplicaLogDirs answers."""
         for directory in self.dirs:
             if directory.path == path:
                 return directory

@@ -34,7 +34,8 @@ def unique(rng: Rng) -> str:
 
 
 class Retirement:
-    """See the module's text."""
+    """See the module's text. A log is out of the registry before anything happens to its files, so that nobody can find
+    it half-way; whoever has it already (a reader, a flush on a thread) is let finish, and finds it marked deleted."""
 
     def __init__(
         self,
@@ -134,6 +135,9 @@ class Retirement:
         self._scheduler.call_later(delay_ms / 1000, lambda: self._remove_tree(path, log))
 
     def _remove_tree(self, path: Path, log: PartitionLog | None) -> None:
+        """The delay is over. Nothing is synced: a directory that comes back after a power loss still has its `-delete`
+        name, and the next start removes it."""
+
         def act() -> None:
             if log is not None:
                 log.release()  # somebody may have read from it, or synced it, since it was renamed

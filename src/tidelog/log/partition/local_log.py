@@ -148,6 +148,7 @@ class LocalLog:
         return gone
 
     def _was_cut(self) -> None:
+        """Positions and flushes from before speak of bytes that are gone."""
         self.cuts += 1
         self._bound = _NO_BOUND
 

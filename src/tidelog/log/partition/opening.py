@@ -57,7 +57,7 @@ class Checkpointed(NamedTuple):
 
 
 class OpenedLog(NamedTuple):
-    """The parts of a log, loaded and recovered."""
+    """The parts of a log, loaded and recovered. Nothing of it is open, unless recovery had to read it."""
 
     home: Home
     topic_partition: TopicPartition
@@ -107,7 +107,11 @@ def open_parts(
 
 
 def _settle_topic_id(home: Home, topic_id: bytes | None, said: bool) -> bytes | None:
-    """The topic's id: what the directory says, or from now on says, if the caller knows it."""
+    """The topic's id: what the directory says, or from now on says, if the caller knows it.
+
+    A directory of another id is what is left of a deleted topic of that name. Its records must not turn up in the new
+    one, so it is refused here; who loads a whole directory sets it aside instead (`placing.py`).
+    """
     known = partition_metadata.read(home.fs, home.path) if said else None
     if topic_id is None or topic_id == known:
         return known

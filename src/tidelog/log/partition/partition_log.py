@@ -234,7 +234,10 @@ class PartitionLog:
     # ---- moving the watermarks
 
     def advance_high_watermark(self, offset: int) -> bool:
-        """Move the high watermark to `offset`, within the log; true when it changed. (It may also move back.)"""
+        """Move the high watermark to `offset`, within the log; true when it changed. (It may also move back.)
+
+        Transactions whose marker it has passed are settled: the last stable offset may move with it.
+        """
         marks, producers = self.watermarks, self.producers
         if not marks.advance_high_watermark(offset):
             return False
@@ -244,7 +247,11 @@ class PartitionLog:
         return True
 
     def advance_log_start(self, offset: int) -> bool:
-        """Records below `offset` are gone (DeleteRecords, the leader's log start); true when it changed."""
+        """Records below `offset` are gone (DeleteRecords, the leader's log start); true when it changed.
+
+        Their segments stay until retention comes by. The epochs begin at the new start from now on, as a follower that
+        asks for what lies below has to be told that it is gone, not where an old leader's records ended.
+        """
         marks = self.watermarks
         if offset > marks.high_watermark:
             raise refusals.start_past_the_high_watermark(self.topic_partition, offset, marks.high_watermark)
@@ -274,7 +281,11 @@ class PartitionLog:
     # ---- durability
 
     def flush_job(self, up_to: int | None = None) -> FlushJob | None:
-        """What must be synced so that everything below `up_to` (the log's end) is durable; None: nothing."""
+        """What must be synced so that everything below `up_to` (the log's end) is durable; None: nothing.
+
+        Run it on any thread, then hand it to `flush_done`. Two jobs may be under way at the same time: each syncs all
+        that was not durable when it was made.
+        """
         marks, unsynced = self.watermarks, self.home.unsynced
         offset = marks.log_end_offset if up_to is None else min(up_to, marks.log_end_offset)
         behind = offset > marks.recovery_point
@@ -290,7 +301,10 @@ class PartitionLog:
         )
 
     def flush_done(self, job: FlushJob) -> None:
-        """The job ran without an error."""
+        """The job ran without an error: what it took is durable, unless it has changed again since.
+
+        If the log was cut meanwhile its offset says nothing: other records may lie below it now, not synced.
+        """
         self.home.unsynced.done(job.taken)
         self.watermarks.synced_to(job.offset if job.cuts == self.files.cuts else 0)
 

@@ -1,4 +1,8 @@
-"""Why an append is refused before anything is written: the error that a producer gets, in Kafka's words."""
+"""Why a log refuses something before anything is written or read: the error that a client gets, in Kafka's words.
+
+The texts are Kafka's own where a client or an operator may look for them. Each of these errors is final for the
+request: sending it again would not help.
+"""
 
 from __future__ import annotations
 

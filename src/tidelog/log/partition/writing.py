@@ -149,7 +149,11 @@ class LogWriter:
         return refusals.too_large(self.topic_partition, self.files.config, size)
 
     def _known(self, first_offset: int, last_offset: int, timestamp: int) -> AppendInfo:
-        """The answer to a batch that was written before: it must be on disk like any other before it counts."""
+        """The answer to a batch that was written before: it must be on disk like any other before it counts.
+
+        The offsets are those of the first time, so that the producer learns the truth; its timestamp is the one that
+        was stored.
+        """
         marks = self.marks
         return AppendInfo(
             first_offset, last_offset, timestamp, timestamp, marks.log_start_offset, duplicate=True,
@@ -219,7 +223,11 @@ class LogWriter:
     # ---- rolling
 
     def begin_segment(self, offset: int) -> None:
-        """Begin a new segment at `offset`, or at the log's end if that is higher."""
+        """Begin a new segment at `offset`, or at the log's end if that is higher.
+
+        The producers' state is written beside it under the same offset. A recovery of this segment starts with that
+        snapshot, and needs nothing from the segments before.
+        """
         base_offset = max(offset, self.marks.log_end_offset)
         # The snapshot belongs to the new segment, whose base may lie behind the state's end.
         self.producers.map_end_offset = base_offset
@@ -234,7 +242,10 @@ class LogWriter:
     # ---- truncation
 
     def truncate_to(self, offset: int) -> bool:
-        """Drop everything from `offset` on; false when the log ends there or before."""
+        """Drop everything from `offset` on; false when the log ends there or before.
+
+        An offset below the first segment leaves nothing to keep: the log starts anew there.
+        """
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")
         if offset >= self.marks.log_end_offset:

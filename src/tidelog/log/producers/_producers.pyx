@@ -265,6 +265,8 @@ cdef int check_sequence(ProducerStateEntry entry, Batch* batch) except -1:
 
 
 cdef int append_data(Pending pending, ProducerStateEntry entry, Batch* batch, int origin) except -1:
+    """A data batch: fencing, then the order of sequences (a client's only), then what it does to the transaction. The
+    first transactional batch opens one; there is no other sign of its beginning in the log."""
     check_epoch(entry, batch, origin)
     if origin == CLIENT:
         check_sequence(entry, batch)
@@ -296,6 +298,8 @@ cdef int check_marker_epoch(ProducerStateEntry entry, Batch* batch) except -1:
 
 cdef int append_marker(Pending pending, ProducerStateEntry entry, BatchRun run, Batch* batch, int origin,
                        int transaction_version) except -1:
+    """The end of a transaction. A marker without an open one is no error (the coordinator repeats those whose answer it
+    did not get), and still moves the epoch: with it a producer that was fenced cannot write here any more."""
     cdef int marker, coordinator_epoch = -1
     cdef int64_t timestamp = batch.max_timestamp
     if batch.record_count == 0:

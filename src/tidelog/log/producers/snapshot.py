@@ -28,6 +28,7 @@ class CorruptSnapshotError(StorageError):
 
 
 def encode(entries: Iterable[ProducerStateEntry]) -> bytes:
+    """The file's bytes. A producer that only has a marker here is written with sequence and offset -1."""
     rows = [
         _ENTRY.pack(
             entry.producer_id,

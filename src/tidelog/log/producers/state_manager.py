@@ -84,7 +84,8 @@ class ProducerStateManager:
             self.ongoing[first_offset] = OpenTxn(producer_id, first_offset)
 
     def last_stable_offset_after(self, completed: CompletedTxn) -> int:
-        """What the last stable offset becomes when this transaction's end is replicated."""
+        """What the last stable offset becomes when this transaction's end is replicated: the first offset of the next
+        open transaction (they are kept in the order in which they began), or what follows the marker."""
         for first_offset in self.ongoing:
             if first_offset != completed.first_offset:
                 return first_offset
@@ -200,7 +201,10 @@ class ProducerStateManager:
         return self.snapshots[-1] if self.snapshots else default
 
     def take_snapshot(self) -> bool:
-        """Write the state at `map_end_offset`, unless that was done before. The log's next flush makes it durable."""
+        """Write the state at `map_end_offset`, unless that was done before. The log's next flush makes it durable.
+
+        Until then a power loss may leave a part of it, or nothing: the checksum tells, and an earlier one is used.
+        """
         if self.map_end_offset <= self.last_snapshot_offset:
             return False
         offset = self.map_end_offset
@@ -240,7 +244,10 @@ class ProducerStateManager:
         return True
 
     def remove_stray_snapshots(self, base_offsets: Collection[int]) -> None:
-        """Keep the snapshots of segments, and the newest other one if it lies behind the last segment's start."""
+        """Keep the snapshots of segments, and the newest other one if it lies behind the last segment's start.
+
+        That one is what a clean stop has left at the log's end, and saves the next start from reading the last segment.
+        """
         strays = [offset for offset in self.snapshots if offset not in set(base_offsets)]
         newest = max(base_offsets, default=0)
         for offset in strays:

@@ -3,6 +3,10 @@
 Before the first write of a transaction reaches a partition, the broker asks the coordinator whether the partition is
 part of it, holding a guard that this table gave out. The append must present that guard: if the transaction ended
 meanwhile (its marker clears the guard), the late write is refused, and no hanging transaction comes to be.
+
+A hanging transaction is one that a partition takes for open and its coordinator does not know: no marker will ever
+come, the last stable offset stands still, and `read_committed` consumers of the partition wait for ever. Before KIP-890
+a write that was delayed on the network until after its transaction's end could cause one.
 """
 
 from __future__ import annotations

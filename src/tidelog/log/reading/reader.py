@@ -44,7 +44,12 @@ ARROW_CHUNK = 8 << 20
 
 
 class PartitionReader:
-    """One partition's directory, opened read-only."""
+    """One partition's directory, opened read-only.
+
+    Nothing is kept between two calls: each looks at the directory anew, so that a long-lived reader follows a log that
+    is written to. `log_start_offset` comes from the checkpoint of the directory above, which knows what DeleteRecords
+    has cut off within a segment.
+    """
 
     def __init__(
         self, path: str | os.PathLike[str], *, fs: FileSystem = LOCAL_FS, log_start_offset: int | None = None
@@ -135,7 +140,11 @@ class PartitionReader:
         start_time: int | None = None,
         end_time: int | None = None,
     ) -> Iterator[RecordBatch]:
-        """The batches that hold offsets, and may hold timestamps, of the ranges; control batches included."""
+        """The batches that hold offsets, and may hold timestamps, of the ranges; control batches included.
+
+        Whole batches: the first and the last may hold records outside the ranges. Times are judged by a batch's largest
+        timestamp, and `end_time` not at all, since later batches may hold earlier records.
+        """
         placed = self.placed_batches(
             start_offset=start_offset, end_offset=end_offset, start_time=start_time, end_time=end_time
         )
@@ -197,7 +206,10 @@ class PartitionReader:
         end_time: int | None = None,
         columns: Sequence[str] = ("offset", "timestamp", "timestamp_type", "key", "value"),
     ) -> Iterator[pa.RecordBatch]:
-        """The records as Arrow batches of a few MB each, without per-record Python. Needs `tidelog[arrow]`."""
+        """The records as Arrow batches of a few MB each, without per-record Python. Needs `tidelog[arrow]`.
+
+        Markers are left out, aborted records are not (`records` can leave them out).
+        """
         from tidelog.records.arrow import batches_in_parts
 
         start = self.log_start_offset if start_offset is None else max(start_offset, self.log_start_offset)
@@ -223,7 +235,7 @@ class PartitionReader:
 
 
 def _chunks(batches: Iterator[RecordBatch]) -> Iterator[list[memoryview]]:
-    """So many batches together that turning them into Arrow is worth it."""
+    """So many batches together that turning them into Arrow is worth it: 8 MB, whether they are large or small."""
     pending: list[memoryview] = []
     size = 0
     for batch in batches:

@@ -121,7 +121,10 @@ class SegmentReader:
             return b""
 
     def _read_index(self, kind: str, entry_size: int) -> bytes:
-        """An index up to its first unused entry, about: one that still grows has 10 MB, nearly all of it zeros."""
+        """An index up to its first unused entry, about: one that still grows has 10 MB, nearly all of it zeros.
+
+        Each read is a whole number of entries of either kind, so that the last one in it says whether more follow.
+        """
         try:
             file = self._fs.open(self.file(kind), write=False)
         except FileNotFoundError:

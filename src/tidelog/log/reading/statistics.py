@@ -64,7 +64,10 @@ class PartitionStatistics:
 
 
 class StatisticsReader:
-    """Reads one partition. `keys=False` leaves out the count of keys, `ratio=False` the unpacking of batches."""
+    """Reads one partition. `keys=False` leaves out the count of keys, `ratio=False` the unpacking of batches.
+
+    Aborted transactions are counted like any others: they take their room on disk until compaction or retention.
+    """
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ class Finding(NamedTuple):
 
 @dataclass
 class Totals:
-    """What was looked at."""
+    """What was looked at. Corrupt batches count as batches, but say nothing about how many records they held."""
 
     segments: int = 0
     batches: int = 0
@@ -263,7 +263,12 @@ class PartitionVerifier:
 
 
 def verify_checkpoints(path: Path, fs: FileSystem = LOCAL_FS) -> Iterator[Finding]:
-    """Check the files in the root of a log directory."""
+    """Check the files in the root of a log directory.
+
+    A checkpoint that names a partition which is not here is what a crash between a deletion and its checkpoint leaves:
+    the next start drops it. One that does not parse costs a start only time, but something has written to it that
+    should not have.
+    """
     for name in (
         names.RECOVERY_POINT_FILE,
         names.LOG_START_FILE,

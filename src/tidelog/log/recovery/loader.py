@@ -232,7 +232,11 @@ class LogLoader:
     # ---- recovery
 
     def _recover(self) -> tuple[int, int]:
-        """Steps 4 and 5; returns the log end offset and the recovery point."""
+        """Steps 4 and 5; returns the log end offset and the recovery point.
+
+        After a clean stop everything is synced, so the recovery point is the log's end. Otherwise it stays where the
+        checkpoint had it: that the data is sound does not mean that it is durable.
+        """
         suspects = list(self._segments.between(self._recovery_point)) if self._segments and not self._clean else []
         if suspects and suspects[0].base_offset >= self._recovery_point:
             self._check_indexes_before(suspects[0])
@@ -286,7 +290,7 @@ class LogLoader:
         return suspects
 
     def _split(self, segment: Segment) -> list[Segment]:
-        """Put several segments in the place of one whose offsets are too far apart."""
+        """Put several segments in the place of one whose offsets are too far apart; they are recovered in its place."""
         _LOG.warning("%s: splitting: its offsets are too far apart", segment.data.path)
         parts = split(self._home, segment, self._config)
         swap_in(self._home, parts, [segment])

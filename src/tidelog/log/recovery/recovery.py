@@ -103,7 +103,11 @@ def _is_sound(run: BatchRun, index: int) -> bool:
 def replay(
     producers: ProducerStateManager, run: BatchRun, first: int, stop: int, segment: Segment | None = None
 ) -> None:
-    """Apply the batches [first, stop) to the producers' state, and aborted transactions to the segment's index."""
+    """Apply the batches [first, stop) to the producers' state, and aborted transactions to the segment's index.
+
+    As a replica's: whatever is in the log was accepted once, so nothing is fenced and no sequence is checked. One part
+    up to each marker at a time, since what the marker's index entry says depends on what was open just then.
+    """
     if first >= stop:
         return
     last = run.header(stop - 1)
@@ -131,7 +135,11 @@ def rebuild_producers(
     clean: bool,
     now_ms: int,
 ) -> None:
-    """Bring the producers' state to `last_offset`: the newest snapshot, then the batches behind it."""
+    """Bring the producers' state to `last_offset`: the newest snapshot, then the batches behind it.
+
+    On the way a snapshot is taken at the start of each of the last two segments, where recoveries begin as a rule, and
+    one at the end. A state that is empty and reaches that far needs no reading: nothing can be behind it.
+    """
     snapshot_at = {last_offset, *(segment.base_offset for segment in segments.all[-2:])}
     if clean and not producers.snapshots:
         # A log of a broker that kept no snapshots. Its producers are unknown; saying so at the start of the

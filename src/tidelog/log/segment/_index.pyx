@@ -334,6 +334,7 @@ cdef class OffsetIndex(SparseIndex):
         return load_i32(self.data + slot * OFFSET_ENTRY + 4)
 
     cdef int64_t position_floor(self, int64_t offset) except -1:
+        """Where to begin to look for an offset: the floor entry's place, or the file's start."""
         cdef int64_t slot
         self.ready()
         slot = self.floor_slot(offset, True)
@@ -429,7 +430,10 @@ cdef class TimeIndex(SparseIndex):
         return self.base_offset + load_i32(self.data + slot * TIME_ENTRY + 8)
 
     cdef int maybe_add(self, int64_t timestamp, int64_t offset, bint forced) except -1:
-        """Append an entry if its timestamp is above the last one's (and there is room)."""
+        """Append an entry if its timestamp is above the last one's (and there is room).
+
+        Records that come late add nothing: what they say, that no record so far is newer, was said before.
+        """
         cdef uint8_t* at
         cdef int64_t last_timestamp = -1
         self.ready()

@@ -106,7 +106,11 @@ class DataFile(Handle):
         return FileSlice(self, position, size)
 
     def truncate(self, size: int) -> int:
-        """Cut the data to `size` bytes (and the file with it); return how many bytes went."""
+        """Cut the data to `size` bytes (and the file with it); return how many bytes went.
+
+        A slice that a connection is still to send may lie behind the cut. It sends what is there then: fewer bytes, or
+        those that were written since.
+        """
         self.pin()
         try:
             assert self._file is not None

@@ -42,7 +42,8 @@ SCAN_CHUNK = 1 << 20
 
 
 class BatchPosition(NamedTuple):
-    """Where a batch lies in its segment's file."""
+    """Where a batch lies in its segment's file. The base offset is the header's, which for an entry of magic 0 or 1 is
+    that of its last message."""
 
     position: int
     size: int
@@ -333,7 +334,10 @@ class Segment:
         return index.entry(low)[0] if low < index.entries else None
 
     def next_offset(self) -> int:
-        """The offset after the last batch; the base offset when there is none."""
+        """The offset after the last batch; the base offset when there is none.
+
+        Found by walking from the last index entry on: some 4 KB of headers, however large the segment is.
+        """
         last = self.base_offset
         size = self.data.size
         position = self.offset_index.lookup(MAX_INT64)[1] if size else 0
@@ -377,7 +381,11 @@ class Segment:
     # ---- cutting, closing, moving
 
     def truncate_to(self, offset: int) -> int:
-        """Drop the batches that hold `offset` or more; return how many bytes went. The indexes get their full size."""
+        """Drop the batches that hold `offset` or more; return how many bytes went. The indexes get their full size.
+
+        A batch is never taken apart: one that begins below the offset and reaches it goes as a whole. The indexes are
+        cut first, so that an error on the way leaves them pointing at what is there.
+        """
         start = self.translate(offset)
         self._changed()
         self.offset_index.truncate_to(offset)
@@ -395,7 +403,10 @@ class Segment:
         return cut
 
     def flush(self) -> None:
-        """Make everything durable but the names. Any thread."""
+        """Make everything durable but the names. Any thread.
+
+        Indexes are synced too, although they could be rebuilt: after a clean stop they are believed unread.
+        """
         self.data.sync()
         self.offset_index.sync()
         self.time_index.sync()
@@ -411,7 +422,11 @@ class Segment:
         self.set_max_timestamp(-1, -1)
 
     def finish(self, *, active: bool = False) -> None:
-        """The log is about to close: force the last time index entry and cut the files to size, where need be."""
+        """The log is about to close: force the last time index entry and cut the files to size, where need be.
+
+        A segment that was not touched since the start is as it should be, and is not opened for this: a broker with
+        thousands of idle segments stops without reading one.
+        """
         changed = (self._timestamps_known or self.time_index.opened) and self._finish_time_index()
         for index in (self.offset_index, self.time_index):
             changed = index.finish() or changed
@@ -435,7 +450,11 @@ class Segment:
         self.data.close()
 
     def change_suffix(self, old: str, new: str) -> None:
-        """Rename the files from one state to another."""
+        """Rename the files from one state to another: the data first, then the indexes.
+
+        A crash in between leaves some of them behind; the loader tells by the data's name what was meant, and rebuilds
+        an index that is missing. Open files and maps stay what they are.
+        """
         fs = self.home.fs
         self.home.unsynced.add_name()
         for kind in SEGMENT_KINDS:

@@ -91,7 +91,12 @@ class TxnIndex:
         entries.append(transaction)
 
     def collect(self, start: int, end: int) -> tuple[list[AbortedTxn], bool]:
-        """The aborted transactions that overlap the offsets [start, end), and whether no later segment adds one."""
+        """The aborted transactions that overlap the offsets [start, end), and whether no later segment adds one.
+
+        Entries are sorted by their ends, so those that ended before `start` are stepped over by a search. An entry
+        whose last stable offset is at or above `end` says that, when it was written, every transaction that began below
+        `end` had ended: so all of them have been seen.
+        """
         found = []
         entries = self.entries
         for number in range(bisect_left(entries, start, key=attrgetter("last_offset")), len(entries)):
