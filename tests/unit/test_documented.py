@@ -17,7 +17,6 @@ SHORT_OF_IT: dict[str, float] = {
     "broker/purgatory": 16.3,
     "broker/store": 13.4,
     "net": 13.3,
-    "records": 11.2,
     "testing": 15.3,
 }
 #: Rendered from the schemas, and declarations whose prose is in strings that the reference page is made of.

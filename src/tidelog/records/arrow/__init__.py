@@ -1,4 +1,9 @@
-"""Records and Arrow, both ways; `arrow_read`, `arrow_in_place` and `arrow_write` hold them. Needs `tidelog[arrow]`."""
+"""Records and Arrow, both ways; `arrow_read`, `arrow_in_place` and `arrow_write` hold them. Needs `tidelog[arrow]`.
+
+Read `schema` (the columns), `read` and `parts` (batches to columns), `in_place` (the same while a file is read),
+`write` (columns to batches); `buffers` is what the kernel writes into, `module` the import of pyarrow, which is an
+extra.
+"""
 
 from __future__ import annotations
 

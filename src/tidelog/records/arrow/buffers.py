@@ -1,4 +1,11 @@
-"""Arrow's buffers while the kernel fills them, and the arrays that they then are."""
+"""Arrow's buffers while the kernel fills them, and the arrays that they then are.
+
+The kernel writes to addresses and knows nothing of Arrow. So the buffers are made before, as large as the rows and
+bytes can possibly become, and cut afterwards to what was written. The bounds come from batch headers and sizes: a count
+that lies is refused before (`set_part`), as more records than bytes allow.
+
+Slack behind each buffer lets short values be copied in whole words, without a loop over bytes or a look at the end.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +88,10 @@ def _without_missing(pa: Any, timestamps: Any) -> Any:
 
 
 class _CopiedColumn:
-    """Bytes one after the other, and where each value ends."""
+    """Bytes one after the other, and where each value ends.
+
+    Arrow's binary: value i lies between ends[i] and ends[i + 1]. 32-bit ends hold 2 GiB, which bounds a part.
+    """
 
     def __init__(self, pa: Any, rows: int, data: Any) -> None:
         self._pa = pa
@@ -100,7 +110,11 @@ class _CopiedColumn:
 
 
 class _ViewColumn:
-    """Places in the batches' own buffers."""
+    """Places in the batches' own buffers.
+
+    Arrow's binary view: 16 bytes per value, which hold up to 12 bytes themselves, and else a prefix and a place in one
+    of the source buffers. Nothing is copied, and the sources live as long as the column.
+    """
 
     def __init__(self, pa: Any, rows: int, sources: Sequence[Any]) -> None:
         self._pa = pa

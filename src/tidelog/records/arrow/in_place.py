@@ -2,6 +2,10 @@
 
 This is `batches_to_arrow` for whoever reads a file: half the memory, and a copy less for the caches to feel. Packed
 batches, old formats and headers are not for it (`None` says so).
+
+How much is read ahead is a bet: the first batch's header tells the size of its records, and the next ones are taken to
+be alike. When they are not, and the row buffers are full too early, the columns end there and the next piece goes on:
+nothing is lost but the bytes that were read ahead.
 """
 
 from __future__ import annotations

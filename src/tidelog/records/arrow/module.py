@@ -1,4 +1,7 @@
-"""pyarrow, imported when somebody needs it: it costs 150 ms and is an extra."""
+"""pyarrow, imported when somebody needs it: it costs 150 ms and is an extra.
+
+A broker and most commands do without its hundred megabytes; whoever needs it is told how to get it.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 `batches_to_arrow(..., view=True)` copies nothing: keys and values are binary views into the batches, which stay alive
 as long as the columns do. Everything that loops over records is in the kernel and releases the GIL.
+
+Two passes over the batches' headers and one over the records: `add` sums up how many rows and bytes there can be, then
+the buffers are made, then `fill` decodes. Headers of records take another pass, and only if they are asked for, as
+hardly any record has some.
 """
 
 from __future__ import annotations
@@ -64,6 +68,9 @@ def read_columns(reader: ColumnReader, columns: Sequence[str] = ALL_COLUMNS, *, 
 
 
 def _header_array(pa: Any, reader: ColumnReader, rows: int, count: int, kind: Any) -> Any:
+    """A list per row of (name, value). The lengths are not known before they were read, so the kernel measures first
+    and writes then; a column without any header is made without either.
+    """
     if not count:
         none = pa.array([], kind.value_type)
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(bytes(4 * (rows + 1)))], 0, children=[none])

@@ -2,6 +2,9 @@
 
 offset int64 | timestamp timestamp[ms, UTC] | timestamp_type int8 | key binary | value binary |
 headers list<struct<key: string, value: binary>>
+
+`timestamp` is null where a record has none (-1, as magic 0 always); a key or value is null where it is null in Kafka,
+which is not the same as empty. `timestamp_type` is 0 for the producer's time and 1 for the broker's.
 """
 
 from __future__ import annotations

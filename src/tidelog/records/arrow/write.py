@@ -2,6 +2,10 @@
 
 Keys and values may be any binary or string column, timestamps integers (milliseconds) or timestamps, headers a list of
 (key, value) structs or a map. Columns are brought to 32-bit offsets first, which copies only those that have others.
+
+Encoding happens in two steps. First the rows are sorted by partition, as an array of row numbers: the columns
+themselves are not moved. Then each partition's rows are written, in that order, from where they lie straight into
+batches. A row is copied once, from Arrow's memory to the bytes that are sent.
 """
 
 from __future__ import annotations
@@ -121,7 +125,10 @@ def partition_keys(key: Column, partitions: int) -> pyarrow.Int32Array:
 
 
 def rows_by_partition(places: pyarrow.Int32Array, partitions: int) -> list[tuple[int, pyarrow.UInt64Array | None]]:
-    """(partition, its rows in their order as `ArrowRows.batches` takes them; None: all). `places` has no nulls."""
+    """(partition, its rows in their order as `ArrowRows.batches` takes them; None: all). `places` has no nulls.
+
+    All rows in one partition, which is usual for few rows without keys, is told by None: no order is needed then.
+    """
     pa = require_pyarrow()
     rows = len(places)
     if not rows:
@@ -147,6 +154,9 @@ def _whole(pa: Any, column: Any) -> Any:
 
 
 def _binary(pa: Any, column: Any) -> Any:
+    """A string column is the same bytes with another name, and is only renamed. Dictionaries, views, large and
+    fixed-size columns are cast: a copy, but one that Arrow makes at the speed of memory.
+    """
     if column is None:
         return None
     if isinstance(column, pa.ChunkedArray) and column.nbytes > _LARGEST_OFFSET:
@@ -164,6 +174,9 @@ def _binary(pa: Any, column: Any) -> Any:
 
 
 def _addresses(column: Any) -> tuple[int, int, int, int] | None:
+    """What the kernel reads: validity bits (0: all are valid), ends, bytes, and the index of the first row, for
+    slices.
+    """
     if column is None or not len(column):
         return None
     valid, ends, data = column.buffers()
@@ -177,6 +190,7 @@ def _first_address(numbers: Any) -> int:
 
 
 def _timestamps(pa: Any, column: Any, default: int) -> Any:
+    """Milliseconds as 64-bit numbers, nulls replaced; finer times are cut, as Kafka has no finer ones."""
     if column is None:
         return None
     column = _whole(pa, column)
@@ -204,6 +218,7 @@ class _Headers:
 
     @property
     def addresses(self) -> Any:
+        """None where there are no headers at all: then the kernel does not even look for them, row by row."""
         if not len(self.lists) or not len(self.names):
             return None
         valid, ends = self.lists.buffers()[:2]

@@ -10,6 +10,13 @@ Decompression is bounded three times: by `limit`, by what so few compressed byte
 field that lies costs nothing, and by `MOST_PIECES` members or blocks, as tiny ones take time without being much. All
 failures are CorruptRecordError. The codecs' C code releases the GIL. Each library is imported when its codec is first
 used: a broker should not pay for those that nobody sends.
+
+A batch's records are packed as one block, all of them: the header stays readable, so that a broker, a follower or an
+index needs no codec to know offsets and times. The price is that one record cannot be had without unpacking all.
+
+Why the bounds come first: a megabyte of gzip can hold a gigabyte of zeros, and a broker has to unpack what it is sent
+in order to check it. A producer that is honest never comes near the limits; one that is not pays for its own bytes and
+for nothing else.
 """
 
 from __future__ import annotations
@@ -49,6 +56,9 @@ GZIP_STEP = 1024  # what the second and later members get to begin with
 
 
 def compress(codec: Codec, data: Buffer, *, level: int | None = None, magic: int = CURRENT_MAGIC) -> bytes:
+    """The packed bytes, as Kafka's own clients would frame them. `level` None is the codec's default; each has a scale
+    of its own. `magic` matters to two of them: zstd came with magic 2, and the old lz4 framing goes with magic 0.
+    """
     if codec == Codec.ZSTD and magic < MAGIC_V2:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs magic 2; this batch has magic {magic}")
     return _COMPRESSORS[codec](data, level, magic)
@@ -65,7 +75,11 @@ def decompress(codec: Codec, data: Buffer, *, limit: int = DEFAULT_LIMIT, magic:
 
 
 class UnpackedTooLargeError(CorruptRecordError):
-    """More than the limit comes out: with a larger one it might be taken."""
+    """More than the limit comes out: with a larger one it might be taken.
+
+    Told apart from other damage, because a broker tries with little room on its event loop first, and on a thread with
+    more.
+    """
 
 
 def _too_large(codec: Codec, limit: int) -> CorruptRecordError:
@@ -129,6 +143,9 @@ def _gunzip_member(data: memoryview, position: int, step: int, room: int, parts:
 
 
 def _snappy(data: Buffer, level: int | None, magic: int) -> bytes:
+    """Xerial's stream: a header of 16 bytes, then blocks of 32 KiB, each with its packed size in front. Snappy itself
+    has no framing; this is the one that the Java library has, and all clients read it.
+    """
     import cramjam
 
     view = memoryview(data)
@@ -141,6 +158,9 @@ def _snappy(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _unsnappy(data: memoryview, limit: int, magic: int) -> bytes:
+    """Either form. Each block says how long it will be: all claims are compared with what so few bytes can hold, and
+    their sum with the limit, before the first of them is unpacked.
+    """
     import cramjam
 
     blocks = list(islice(_xerial_blocks(data), MOST_PIECES + 1)) if data[:8] == XERIAL_MAGIC else [data]
@@ -160,6 +180,7 @@ def _unsnappy(data: memoryview, limit: int, magic: int) -> bytes:
 
 
 def _xerial_blocks(data: memoryview) -> Iterator[memoryview]:
+    """The packed blocks, without copying them. Empty ones are passed over."""
     position = len(XERIAL_HEADER)
     if len(data) < position:
         raise MalformedError("the xerial header is cut off")
@@ -174,6 +195,9 @@ def _xerial_blocks(data: memoryview) -> Iterator[memoryview]:
 
 
 def _lz4(data: Buffer, level: int | None, magic: int) -> bytes:
+    """Blocks of 64 KiB that do not refer to each other, without the content's size: what Kafka's own writer
+    produces.
+    """
     import lz4.frame
 
     frame: bytes = lz4.frame.compress(
@@ -187,6 +211,9 @@ def _lz4(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _unlz4(data: memoryview, limit: int, magic: int) -> bytes:
+    """The library allocates what it is told to expect; that is the lesser of the limit and of what the frame's blocks
+    can make, so a few bytes never cost more than a few.
+    """
     import lz4.frame
 
     bound = lz4_frame.output_bound(data, MOST_PIECES)
@@ -210,6 +237,9 @@ def _zstd(data: Buffer, level: int | None, magic: int) -> bytes:
 
 
 def _unzstd(data: memoryview, limit: int, magic: int) -> bytes:
+    """Read in growing pieces until the end or the limit. A frame may name a window of gigabytes, which a decoder has to
+    set aside: more than the limit is refused, but the 8 MiB that every frame may ask for are granted.
+    """
     import zstandard
 
     context = zstandard.ZstdDecompressor(max_window_size=max(limit, ZSTD_WINDOW))

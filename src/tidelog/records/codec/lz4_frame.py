@@ -10,6 +10,9 @@ BD: bits 6-4 the largest block (4: 64 KiB ... 7: 4 MiB).
 Quirk one: Kafka refuses linked blocks, so do we (a Java consumer could not read what we took in). Quirk two: the header
 checksum is the second byte of xxHash32 over FLG..dictionary id, but Kafka 0.8 and 0.9 hashed the frame's magic, too.
 Magic 0 messages are written with that checksum and read with any; the checks of magic 1 and 2 are the library's.
+
+The bound on the output matters because the library allocates what it is told to expect. A frame does not have to say
+how long its content is; but its blocks have sizes, and a byte of a block cannot become more than 255.
 """
 
 from __future__ import annotations
@@ -29,7 +32,10 @@ _PRIME_1 = 0x9E3779B1
 
 
 class MalformedError(ValueError):
-    """The bytes are not of their codec."""
+    """The bytes are not of their codec.
+
+    Turned into CorruptRecordError, with the codec's name, by `decompress`.
+    """
 
 
 def _rotate(value: int, bits: int) -> int:
@@ -54,7 +60,10 @@ def xxhash32_short(data: bytes) -> int:
 
 
 def _header_size(frame: Buffer) -> int:
-    """Bytes up to and with the header checksum."""
+    """Bytes up to and with the header checksum.
+
+    It depends on the flags; a content size is allowed, though Kafka's writer leaves it out.
+    """
     if len(frame) < MIN_HEADER or frame[:4] != FRAME_MAGIC:
         raise MalformedError("no lz4 frame starts here")
     flags = frame[4]

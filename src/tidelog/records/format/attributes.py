@@ -7,6 +7,9 @@
     bit  6     delete horizon              since magic 2: base_timestamp holds the horizon (see log.cleaner)
 
 Magic 0 and 1 keep them in one byte, magic 2 in two; the bits are the same.
+
+LogAppendTime is in the attributes rather than in the records because a broker sets it without touching them: one bit
+and the largest timestamp, and every record of the batch has that time.
 """
 
 from __future__ import annotations
@@ -58,7 +61,12 @@ class TimestampType(IntEnum):
 
 class BatchHeader(NamedTuple):
     """One batch's header. Magic 0 and 1 entries fill what they have: `base_offset` is then the entry's offset,
-    which for a compressed wrapper is that of its *last* record, and `record_count` is -1 if it is not known."""
+    which for a compressed wrapper is that of its *last* record, and `record_count` is -1 if it is not known.
+
+    `last_offset_delta` is kept by compaction when the last records go: the next batch's offset must not move, and
+    followers and clients find out by it where a batch ends. `base_sequence` plus the delta is the last sequence number,
+    which is why idempotent batches have no holes when they are produced.
+    """
 
     position: int
     size: int

@@ -3,6 +3,9 @@
 `iter_batches` yields the whole batches of a buffer in order. A batch that is cut off at the end is left out, as every
 Kafka client does: a fetch may stop in the middle of one. Magic 0 and 1 have no batches, so each entry is one: a plain
 message is a batch of one record, a compressed wrapper is the batch of those that it wraps.
+
+This is the convenient face for tools, tests and code that looks at few batches. Brokers work on `BatchRun`s, which hold
+many headers and no Python objects; whoever wants all records of a log takes columns (`records.arrow`).
 """
 
 from __future__ import annotations
@@ -100,6 +103,7 @@ class RecordBatch:
 
     @property
     def record_count(self) -> int:
+        """From the header if it tells, else by unpacking: a wrapper of magic 0 or 1 does not say how many it holds."""
         return self.header.record_count if self.header.record_count >= 0 else len(self.records())
 
     def check_crc(self) -> None:
@@ -115,6 +119,10 @@ class RecordBatch:
         return self._records
 
     def _read(self, limit: int) -> list[Record]:
+        """Records with absolute offsets and timestamps. With LogAppendTime the batch's largest timestamp holds for all:
+        the broker has set that one, and has left the records as they were, which it could not have changed without
+        unpacking them.
+        """
         header = self.header
         if header.magic < MAGIC_V2:
             return read_entry(self.raw, limit=limit)
@@ -135,7 +143,10 @@ class RecordBatch:
 
 
 def codec_of(header: BatchHeader) -> Codec:
-    """The header's codec, where the bits may be anything."""
+    """The header's codec, where the bits may be anything.
+
+    Three bits hold eight values, of which five mean something: what came off a disk or a wire may hold any.
+    """
     try:
         return header.codec
     except ValueError:
@@ -143,7 +154,12 @@ def codec_of(header: BatchHeader) -> Codec:
 
 
 def iter_batches(buffer: Source, *, check_crc: bool = False) -> Iterator[RecordBatch]:
-    """Yield the buffer's whole batches; raise CorruptRecordError at the first one that is none."""
+    """Yield the buffer's whole batches; raise CorruptRecordError at the first one that is none.
+
+    The whole batches in front of a bad one are yielded first, so that a reader gets all that is sound before it is
+    told. Nothing is unpacked, and checksums are compared only if asked for: brokers have done it when they took the
+    batch.
+    """
     run = BatchRun(buffer)
     fault: CorruptRecordError | None = None
     try:

@@ -1,4 +1,8 @@
-"""BatchBuilder: makes one batch of any magic, record by record."""
+"""BatchBuilder: makes one batch of any magic, record by record.
+
+Two writers stand behind it, chosen once by the magic: `BatchWriter` in the kernel for magic 2, `MessageSetWriter` for
+the old formats. `append` is bound to the writer's own method, so that a call per record is one call.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,10 @@ class BatchBuilder:
 
     With LOG_APPEND_TIME, `log_append_time` becomes the batch's timestamp, as a broker sets it. With `delete_horizon`
     the base timestamp holds that time (see `log.cleaner`).
+
+    The offset of a record may be given, and must rise: compaction and conversion keep offsets, and leave holes where
+    records are gone. `size_estimate` counts plain bytes, so that a codec makes a batch smaller than planned, never
+    larger than a limit; a producer's `batch.size` is meant so.
     """
 
     __slots__ = ("_writer", "append")

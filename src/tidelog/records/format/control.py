@@ -5,6 +5,10 @@ who wrote it. Consumers skip it; with `read_committed` they use it to tell which
 
     key     version int16 (0) | type int16
     value   version int16 (0) | coordinator epoch int32          of an end-of-transaction marker
+
+Why markers are records: a reader learns in the right place of the log that a transaction has ended, followers get it
+like anything else, and recovery finds it. They take offsets, which is why a consumer's position may jump by one where
+no record was seen.
 """
 
 from __future__ import annotations

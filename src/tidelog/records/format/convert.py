@@ -33,6 +33,9 @@ def up_convert(buffer: Source, to_magic: int = MAGIC_V2, *, limit: int = DEFAULT
 
 
 def _converted(buffer: Source, to_magic: int, fine: tuple[int, int], first_offset: int, limit: int) -> bytes:
+    """Runs of entries that are fine as they are become one piece of the result, uncopied until the end; runs of plain
+    messages are converted by one call of the kernel; everything else goes entry by entry.
+    """
     view = memoryview(buffer).cast("B")
     end = BatchRun(view).scan()
     parts: list[bytes | memoryview] = []
@@ -56,7 +59,11 @@ def _converted(buffer: Source, to_magic: int, fine: tuple[int, int], first_offse
 
 
 def _convert_batch(batch: RecordBatch, to_magic: int, first_offset: int, limit: int) -> bytes:
-    """One batch, wrapper, or message with LogAppendTime."""
+    """One batch, wrapper, or message with LogAppendTime.
+
+    Unpacked, rewritten and packed again with the codec that it had. zstd cannot go down: readers of the old formats
+    have never heard of it, and Kafka answers the same error.
+    """
     header = batch.header
     codec = codec_of(header)
     if codec == Codec.ZSTD and to_magic < MAGIC_V2:

@@ -26,14 +26,20 @@ CRC_SIZE = 4
 
 
 def size_of(magic: int, key: Buffer | None, value: Buffer | None) -> int:
-    """Bytes of an entry with these fields."""
+    """Bytes of an entry with these fields.
+
+    What a message costs on the wire and on disk: 26 or 34 bytes, and its key and value.
+    """
     return LOG_OVERHEAD + OVERHEAD[magic] + len(key or b"") + len(value or b"")
 
 
 def encode_message(
     magic: int, offset: int, attributes: int, timestamp: int, key: Buffer | None, value: Buffer | None
 ) -> bytes:
-    """One entry."""
+    """One entry.
+
+    A message's checksum covers everything behind itself, magic and attributes included, but not offset and size.
+    """
     body = bytearray((magic, attributes))
     if magic == MAGIC_V1:
         body += TIMESTAMP.pack(timestamp)
@@ -77,7 +83,11 @@ class MessageSetWriter:
         headers: Sequence[tuple[str, bytes | None]] = (),
         offset: int | None = None,
     ) -> int:
-        """Add a record after the others, or at `offset`; return its offset. Headers need magic 2."""
+        """Add a record after the others, or at `offset`; return its offset. Headers need magic 2.
+
+        Inside a wrapper magic 1 counts from 0 (the broker then sets the wrapper's offset alone), and magic 0 has the
+        offsets themselves.
+        """
         if headers:
             raise ValueError(f"magic {self.magic} has no record headers")
         place = self.next_offset if offset is None else offset
@@ -94,6 +104,9 @@ class MessageSetWriter:
         return place
 
     def build(self) -> bytes:
+        """The messages one after the other; or, with a codec, one message without a key whose value is all of them
+        packed.
+        """
         if self.count == 0:
             raise ValueError("a message set needs at least one message")
         if self.codec == Codec.NONE:

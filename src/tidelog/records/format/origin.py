@@ -1,4 +1,8 @@
-"""Who appends records: it decides which rules hold for them."""
+"""Who appends records: it decides which rules hold for them.
+
+A client's batch has sequence numbers that must follow, and may not be a marker; a coordinator writes markers; a
+follower takes what its leader has taken, holes and all.
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,10 @@ inside. It is packed for those that come next, and again if others were faster (
 
 The usual case is decided by the kernel without looking at single records again (`BatchRun.screen`, `MessageSet`); this
 file is its slow side, where an error message for every bad record is made.
+
+Why so much is checked at all: what a leader has taken is copied to followers and sent to consumers as it is, for years
+perhaps. A malformed record that got in stops every reader at that offset, in any language, and no broker can mend it
+afterwards. So it is refused while its producer is still there to be told.
 """
 
 from __future__ import annotations
@@ -46,7 +50,12 @@ MOST_NAMED = 1000
 
 
 class ProduceRules(NamedTuple):
-    """The part of a topic's configuration that says what it takes."""
+    """The part of a topic's configuration that says what it takes.
+
+    Made when the topic's configuration changes, not for each request. `before_max_ms` and `after_max_ms` are
+    `message.timestamp.before.max.ms` and `.after.max.ms` (KIP-937): by default any age is fine, and an hour into the
+    future, for clocks that differ; a time far ahead would keep a segment from retention for as long.
+    """
 
     codec: Codec | None = None  # None: the producer's own
     level: int | None = None
@@ -65,7 +74,10 @@ class ProduceRules(NamedTuple):
 
 
 class ValidatedRecords(NamedTuple):
-    """What may be appended. `run` is the one that was given, unless something had to be rewritten."""
+    """What may be appended. `run` is the one that was given, unless something had to be rewritten.
+
+    The counts are what Kafka's metrics call produce message conversions; they are 0 for what was taken as it came.
+    """
 
     run: BatchRun
     max_timestamp: int = NO_TIMESTAMP
@@ -79,13 +91,18 @@ class ValidatedRecords(NamedTuple):
 
 
 class _Findings:
-    """Per-record errors of one partition's records."""
+    """Per-record errors of one partition's records.
+
+    KIP-467: the answer names each bad record by its index in the batch, so that a producer can drop those and send the
+    rest. All findings of a request have one code, that of the first.
+    """
 
     def __init__(self) -> None:
         self.errors: list[tuple[int, str | None]] = []
         self.code = ErrorCode.INVALID_RECORD
 
     def add(self, index: int, text: str, code: ErrorCode) -> None:
+        """Note one; stops everything when there are too many to name."""
         if not self.errors:
             self.code = code
         self.errors.append((index, text))
@@ -137,7 +154,11 @@ def validate_produce(
 
 
 def _run_of(records: bytes | bytearray | memoryview, request_version: int) -> BatchRun | None:
-    """The run of a request's records field, or None if it is a message set of magic 0 or 1."""
+    """The run of a request's records field, or None if it is a message set of magic 0 or 1.
+
+    From version 3 on the field holds exactly one batch, and anything behind it is an error (`BatchRun.add` says so);
+    before, it is whatever message set the client made.
+    """
     if len(records) == 0:
         raise InvalidRecordError("the request has no record batch for the partition")
     legacy = len(records) > MAGIC_OFFSET and records[MAGIC_OFFSET] < MAGIC_V2
@@ -151,12 +172,16 @@ def _run_of(records: bytes | bytearray | memoryview, request_version: int) -> Ba
 
 
 def _refuse_zstd(run: BatchRun, request_version: int) -> None:
+    """A client that old could not have made it; and who fetches with the versions of its time could not read it."""
     if any(header.attributes & 7 == Codec.ZSTD for header in run.headers()):
         text = f"Produce version {request_version} is too old for zstd: expected {ZSTD_SINCE} or newer"
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
 
 
 def _inspect(batch: RecordBatch, rules: ProduceRules, earliest: int, latest: int) -> None:
+    """The slow look at one batch that the kernel did not let pass: either a record of it is refused here, with its
+    index, or only its codec was in the way.
+    """
     claims = bool(batch.header.attributes & TIMESTAMP_TYPE_BIT)
     if claims and rules.timestamp_type == TimestampType.LOG_APPEND_TIME:
         raise _append_time_from_client()
@@ -171,6 +196,7 @@ def _inspect(batch: RecordBatch, rules: ProduceRules, earliest: int, latest: int
 def _inspect_record(
     findings: _Findings, index: int, record: Record, rules: ProduceRules, earliest: int, latest: int
 ) -> None:
+    """A record without a time passes whatever the range: old producers had none."""
     if rules.compacted and record.key is None:
         findings.add(index, "a compacted topic takes no record without a key", ErrorCode.INVALID_RECORD)
     elif record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
@@ -179,6 +205,7 @@ def _inspect_record(
 
 
 def _append_time_from_client() -> InvalidRecordError:
+    """The error of a batch that claims to be stamped by a broker already."""
     text = "the timestamp type is LogAppendTime: expected CreateTime, for only brokers may set the other"
     return InvalidRecordError(text, ErrorCode.INVALID_TIMESTAMP)
 
@@ -200,6 +227,9 @@ def _recompress(run: BatchRun, rules: ProduceRules) -> ValidatedRecords:
 
 
 def _repack(batch: RecordBatch, codec: Codec, level: int | None, records: Iterable[Record]) -> bytes:
+    """The same records with another codec. Producer, epoch and sequence are kept, as duplicates are found by them; so
+    is the order of the records, and with that their offsets.
+    """
     header = batch.header
     builder = BatchBuilder(
         codec=codec,
@@ -243,11 +273,16 @@ def _validate_messages(view: memoryview, rules: ProduceRules, now_ms: int, next_
 
 
 def _relative(found: MessageSet) -> bool:
-    """Whether the wrapper's own offset is all that has to be set."""
+    """Whether the wrapper's own offset is all that has to be set.
+
+    The inner offsets are 0, 1, 2 …: then the absolute ones follow from the wrapper's, which is patched without
+    unpacking.
+    """
     return found.magic == MAGIC_V1 and found.in_sequence
 
 
 def _as_they_are(view: memoryview, found: MessageSet) -> ValidatedRecords:
+    """Nothing but offsets, and perhaps a time, will be set; what the walk has found is noted for that."""
     run = BatchRun(bytearray(view) if view.readonly else view)
     run.scan()
     if found.codec != Codec.NONE:
@@ -316,6 +351,7 @@ def _rewritten(
 
 
 def _converted(batches: bytes, records: int, rules: ProduceRules) -> ValidatedRecords:
+    """A run over new bytes. Their checksums were made just now; the structure is walked for timestamps."""
     run = BatchRun(bytearray(batches))
     run.scan()
     run.check(crc=False, limit=rules.max_unpacked_bytes)

@@ -12,4 +12,7 @@
     _messages      message sets of magic 0 and 1           _convert     from one format to another
 
 Each module has its plain form among the tests (`tests/reference`), and is compared with it.
+
+Why headers (`_*.h`) and not only Cython: what several modules do for each record must be inlined into their loops, and
+a C function in a header is, with constants folded. What runs once per batch is Cython.
 """

@@ -16,6 +16,17 @@ A producer's magic 2 batch starts with these bytes (big-endian):
 
 `check` raises CorruptRecordError when the checksum is wrong and InvalidRecordError when the checksum is right but the
 contents are not, as Apache Kafka does: clients send a corrupt batch again, an invalid one never.
+
+Who holds what: a run exports the buffer that its batches lie in, so that nobody can resize or unmap it meanwhile;
+`release` gives it back early. A batch's fields are copied into an array of plain structs, four of which are part of the
+object itself: most runs of a busy broker have fewer, and need no memory of their own.
+
+The order of use on produce is fixed by what each step may rely on. `add` has compared sizes with the buffer, so `check`
+may read up to a batch's end; `check` has walked the records, so `screen` may compare what it found; and `stamp` runs
+last, in the moment of the append, when the offset is known. Nothing is looked at twice.
+
+A size or a count in a header is believed only after it was compared with the bytes there are. That is why a hostile
+batch costs no more than its own length, whatever it says of itself.
 """
 
 cimport cython
@@ -64,6 +75,7 @@ cdef enum:
     BAD_CRC
 
 cdef inline void note_walk(Batch* batch, Walk* walk) noexcept nogil:
+    """Keep what the walk has seen: the topic's rules (`screen`) and the stamp need it, and would have to walk again."""
     batch.walked = 1
     batch.found_max_timestamp = walk.max_timestamp
     batch.found_min_timestamp = walk.min_timestamp
@@ -72,7 +84,11 @@ cdef inline void note_walk(Batch* batch, Walk* walk) noexcept nogil:
 
 
 cdef int64_t entry_size(const uint8_t* p, Py_ssize_t position) except -1:
-    """The size of the batch or message at p, of which the magic byte and what is in front of it must be there."""
+    """The size of the batch or message at p, of which the magic byte and what is in front of it must be there.
+
+    Raises when the magic is unknown, or when the size is less than the smallest entry of that magic: then nothing
+    behind this place can be found either, for the size is what leads to the next entry.
+    """
     cdef int64_t size = <int64_t>load_i32(p + LENGTH_OFFSET) + LOG_OVERHEAD
     if p[MAGIC_OFFSET] > 2:
         raise CorruptRecordError(f"the batch has magic {<int8_t>p[MAGIC_OFFSET]}: expected 0, 1 or 2", position)
@@ -82,6 +98,9 @@ cdef int64_t entry_size(const uint8_t* p, Py_ssize_t position) except -1:
 
 
 cdef void read_v2(Batch* batch, const uint8_t* p) noexcept nogil:
+    """The fixed fields of a magic 2 batch, of which 61 bytes must be there. The checksum is not read: whoever wants it
+    compares it where it lies.
+    """
     batch.base_offset = load_i64(p)
     batch.leader_epoch = load_i32(p + PARTITION_LEADER_EPOCH_OFFSET)
     batch.attributes = load_i16(p + ATTRIBUTES_OFFSET)
@@ -106,7 +125,10 @@ cdef void read_legacy(Batch* batch, const uint8_t* p) noexcept nogil:
 
 
 cdef void note_message(Batch* batch, const uint8_t* p) noexcept nogil:
-    """What a walk would find in a plain message."""
+    """What a walk would find in a plain message.
+
+    A plain message is its own batch of one record, so its header says all that a walk would find.
+    """
     if batch.attributes & CODEC_MASK:
         return
     batch.walked = 1
@@ -119,7 +141,12 @@ cdef void note_message(Batch* batch, const uint8_t* p) noexcept nogil:
 cdef int64_t stamp_message(Batch* batch, uint8_t* p, int64_t first_offset, int64_t log_append_time) except? -2:
     """Give an entry of magic 0 or 1 its offset, and a time; answer the offset after it.
 
-    A wrapper of magic 0 holds absolute offsets: it must have been packed for just these."""
+    A wrapper of magic 0 holds absolute offsets: it must have been packed for just these.
+
+    The offset of a message lies outside its checksum, too; timestamp and attributes inside. Magic 0 has no time to set.
+    In magic 1 a wrapper speaks for its messages: with LogAppendTime its own timestamp and bit are all that a broker has
+    to change.
+    """
     cdef int64_t last_offset = first_offset + batch.record_count - 1
     cdef int64_t timestamp
     if batch.record_count < 1 or (batch.magic == 0 and batch.attributes & CODEC_MASK
@@ -144,7 +171,12 @@ cdef int64_t stamp_message(Batch* batch, uint8_t* p, int64_t first_offset, int64
 
 
 cdef object client_fault(Batch* batch):
-    """Why a batch of a client is refused whatever its records are, or None."""
+    """Why a batch of a client is refused whatever its records are, or None.
+
+    A control batch could end somebody's transaction, and a producer id without a sequence could not be told from its
+    own retry: neither is for clients. A count that does not fit the last offset delta would leave offsets that nobody
+    has.
+    """
     if batch.record_count <= 0:
         return f"the batch says that it has {batch.record_count} records: expected at least 1"
     if batch.last_offset_delta != batch.record_count - 1:
@@ -158,6 +190,7 @@ cdef object client_fault(Batch* batch):
 
 
 cdef inline bint client_rules_hold(Batch* batch) noexcept nogil:
+    """The same as `client_fault`, for the usual case: a yes or no without the GIL, before words are needed."""
     return (batch.record_count > 0 and batch.last_offset_delta == batch.record_count - 1
             and not batch.attributes & CONTROL_BIT and (batch.producer_id < 0 or batch.base_sequence >= 0))
 
@@ -167,6 +200,7 @@ cdef inline bint disk_rules_hold(Batch* batch) noexcept nogil:
     return batch.record_count >= 0 and batch.last_offset_delta >= max(batch.record_count - 1, 0)
 
 
+# Runs are made and dropped with every read event of a broker: a few are kept instead of being given back to Python.
 @cython.freelist(16)
 @cython.no_gc_clear  # breaking a cycle must not drop the buffer that `source` still exports
 cdef class BatchRun:
@@ -183,7 +217,10 @@ cdef class BatchRun:
 
     cdef int hold_base(self, object base) except -1:
         """Hold the bytes themselves instead of a view of them: before CPython 3.12.8 a memoryview with an exported
-        buffer crashes the process when the garbage collector breaks a cycle that it is part of (gh-77894)."""
+        buffer crashes the process when the garbage collector breaks a cycle that it is part of (gh-77894).
+
+        For the same reason `Held` in `_columns.pyx` does it.
+        """
         cdef Py_buffer bytes_held
         PyObject_GetBuffer(base, &bytes_held, PyBUF_SIMPLE)
         self.offset = self.data - <uint8_t*>bytes_held.buf
@@ -218,7 +255,11 @@ cdef class BatchRun:
         return self.locked
 
     cdef Batch* grow(self) except NULL:
-        """Room for one more batch at the end; the caller fills it and counts it."""
+        """Room for one more batch at the end; the caller fills it and counts it.
+
+        From four in the object to 64 outside, then twice as many each time. Addresses of batches are good until the
+        next call.
+        """
         cdef Batch* more
         if self.count == self.capacity:
             if self.batches == self.few:
@@ -236,7 +277,12 @@ cdef class BatchRun:
         return &self.batches[self.count]
 
     cdef int append_c(self, Py_ssize_t position, Py_ssize_t size) except -1:
-        """Read the header of a batch whose place and size were found sound."""
+        """Read the header of a batch whose place and size were found sound.
+
+        The run's sums (bytes, records, how many are packed) grow with it, so that nobody has to go through the batches
+        for them. A wrapper of magic 0 or 1 does not say how many messages it holds and counts as none, until
+        `know_wrapper` tells.
+        """
         cdef const uint8_t* p = self.data + position
         cdef Batch* batch = self.grow()
         batch.position = position
@@ -256,6 +302,9 @@ cdef class BatchRun:
         return 0
 
     cdef int add_c(self, Py_ssize_t position, Py_ssize_t size) except -1:
+        """One batch that fills these bytes to the last one, as a Produce request of version 3 or later must hold it.
+        The three comparisons are the usual case; what is wrong otherwise is found out by `add_fault`, in words.
+        """
         cdef const uint8_t* p = self.data + position
         if position < 0 or size < 0 or size > self.length - position:
             raise CorruptRecordError(f"a batch of {size} bytes does not lie in a buffer of {self.length}", position)
@@ -265,6 +314,9 @@ cdef class BatchRun:
         raise add_fault(p, position, size)
 
     cdef Py_ssize_t scan_c(self, Py_ssize_t start, Py_ssize_t end) except -1:
+        """Every whole entry from `start` on; stops in front of one that is cut off, and says where. A log or a fetch
+        may end anywhere, so that is no error; an entry that is whole but wrong is.
+        """
         cdef int64_t size
         if start < 0 or end > self.length or start > end:
             raise ValueError(f"no part of a buffer of {self.length} bytes: {start} to {end}")
@@ -277,7 +329,11 @@ cdef class BatchRun:
         return start
 
     cdef int check_c(self, Py_ssize_t first, Py_ssize_t stop, bint crc, bint records, bint client) except -1:
-        """Check the batches [first, stop), but not the records of compressed ones; raise for the first fault."""
+        """Check the batches [first, stop), but not the records of compressed ones; raise for the first fault.
+
+        Below 32 KB a check takes a few microseconds, less than another thread would need to take the GIL and give it
+        back; above, others may run meanwhile.
+        """
         cdef Walk walk
         cdef Py_ssize_t index = first
         cdef int fault = 0
@@ -299,7 +355,12 @@ cdef class BatchRun:
         return 0
 
     cdef int check_compressed(self, Py_ssize_t index, bint client, Py_ssize_t limit) except -1:
-        """Unpack one compressed batch and walk its records."""
+        """Unpack one compressed batch and walk its records.
+
+        Unpacking is the dear part of taking what a producer has packed, and it cannot be left out: only the unpacked
+        bytes show whether a reader could read them. What is unpacked is thrown away; the packed batch is what is
+        stored.
+        """
         cdef Batch* batch = &self.batches[index]
         cdef Walk walk
         cdef const uint8_t* start
@@ -360,7 +421,14 @@ cdef class BatchRun:
     cdef int64_t stamp_c(self, Py_ssize_t first, Py_ssize_t stop, int64_t first_offset, int32_t leader_epoch,
                          int64_t log_append_time) except? -2:
         """`log_append_time` -1: keep the producer's timestamps, but set right a largest one that is not theirs, and a
-        claim that they are the broker's."""
+        claim that they are the broker's.
+
+        Base offset and leader epoch lie in front of the checksummed bytes: two stores, and the checksum is still true.
+        Only where the largest timestamp or its type has to change is it computed anew, over the whole batch, at the
+        speed of memory.
+
+        A wrong largest timestamp is set right rather than refused, as Kafka does: the time index is made of it.
+        """
         cdef Batch* batch
         cdef uint8_t* p
         if self.locked:
@@ -391,6 +459,7 @@ cdef class BatchRun:
         return first_offset - 1
 
     cdef object view_of(self, Py_ssize_t position, Py_ssize_t size):
+        """A part of the buffer as a memoryview; one view of the whole is kept, and sliced."""
         if self.memory is None:
             self.memory = memoryview(<object>self.source.obj)
             if self.memory.format != "B":
@@ -429,7 +498,10 @@ cdef class BatchRun:
                         self.check_wrapper(index, crc, DEFAULT_LIMIT if limit is None else limit)
 
     def screen(self, int codec, bint keys, int64_t earliest, int64_t latest):
-        """The first checked batch that a topic with these rules cannot take as it is, or -1; see `records.validate`."""
+        """The first checked batch that a topic with these rules cannot take as it is, or -1; see `records.validate`.
+
+        -1 for all is the usual answer: then no record of the run is looked at again, in Python or elsewhere.
+        """
         return self.screen_c(0, self.count, codec, keys, earliest, latest)
 
     def stamp(self, int64_t first_offset, int32_t leader_epoch, *, log_append_time=None, Py_ssize_t first=0, stop=None):
@@ -440,7 +512,11 @@ cdef class BatchRun:
         return self.stamp_c(first, last, first_offset, leader_epoch, -1 if log_append_time is None else log_append_time)
 
     def buffers(self):
-        """The batches' bytes in order, neighbours joined: ready for one writev."""
+        """The batches' bytes in order, neighbours joined: ready for one writev.
+
+        Batches that came in one request lie one behind the other and become one piece; between those of different
+        requests lie the requests' other bytes. writev takes them all without a copy.
+        """
         cdef list pieces = []
         cdef int64_t start = 0, end = 0
         for index in range(self.count):
@@ -460,6 +536,7 @@ cdef class BatchRun:
         return self.view_of(batch.position, batch.size)
 
     def header(self, Py_ssize_t index):
+        """One batch's header as a value, with its checksum as stored."""
         cdef Batch* b = at(self, index)
         crc = load_u32(self.data + b.position + (CRC_OFFSET if b.magic == 2 else MESSAGE_CRC_OFFSET))
         return BatchHeader(b.position, b.size, b.base_offset, b.last_offset_delta, b.leader_epoch, b.magic, crc,
@@ -471,7 +548,10 @@ cdef class BatchRun:
 
     def found(self, Py_ssize_t index):
         """What check(records=True) saw: (smallest timestamp or None, largest or -1, its record's index or -1,
-        index of the first record without a key or -1)."""
+        index of the first record without a key or -1).
+
+        For tests and tools: brokers use the compiled form.
+        """
         cdef Batch* b = at(self, index)
         if not b.walked:
             raise ValueError("the batch's records have not been checked")
@@ -489,7 +569,10 @@ cdef class BatchRun:
         return largest, where
 
     def take(self, Py_ssize_t start, Py_ssize_t stop):
-        """A run of the batches [start, stop) in the same buffer, with what check found."""
+        """A run of the batches [start, stop) in the same buffer, with what check found.
+
+        For a run that must be split at a segment's end: both halves keep what was checked, and share the buffer.
+        """
         cdef BatchRun part = BatchRun(self.buffer)
         if start < 0 or stop > self.count or start > stop:
             raise IndexError(f"the run has {self.count} batches")
@@ -503,7 +586,11 @@ cdef class BatchRun:
         self.clear_c()
 
     def release(self):
-        """Let go of the buffer, so that it can be resized or unmapped. The run is empty afterwards."""
+        """Let go of the buffer, so that it can be resized or unmapped. The run is empty afterwards.
+
+        A receive buffer is used again as soon as its requests are done, and a mapped file cannot be unmapped while
+        somebody exports it: who is done says so, and does not wait for the garbage collector.
+        """
         self.clear_c()
         self.memory = None
         self.data = NULL
@@ -521,7 +608,11 @@ cdef Batch* at(BatchRun run, Py_ssize_t index) except NULL:
 
 cdef int check_batches(uint8_t* data, Batch* batches, Py_ssize_t* index, Py_ssize_t stop, bint crc, bint records,
                        bint client, Walk* walk) noexcept nogil:
-    """Check from `index` on up to the first fault or legacy entry, which `index` then names."""
+    """Check from `index` on up to the first fault or legacy entry, which `index` then names.
+
+    First the checksum, over all bytes from the attributes on; then the structure of the records, if they are not
+    packed. In that order, because a wrong checksum explains everything that is wrong behind it, and has another answer.
+    """
     cdef Batch* batch
     cdef uint8_t* p
     cdef int fault

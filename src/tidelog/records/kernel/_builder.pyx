@@ -2,6 +2,10 @@
 
 The records go in as they come; header, compression and checksum are made by `build`. Deltas are relative to the first
 record's timestamp (or to the delete horizon, if there is one) and to the base offset.
+
+The first 61 bytes of the buffer stay free for the header, which needs to know the count, the largest timestamp and the
+checksum. Appending is one call from Python with one record: fine for markers, coordinators' records and tools; whoever
+has many records has columns (`_encode`).
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -33,6 +37,7 @@ cdef inline Py_ssize_t size_of_bytes(bytes data) noexcept:
 
 
 cdef inline uint8_t* write_bytes(uint8_t* p, bytes data) noexcept:
+    """Null is the length -1, which is the byte 1 in zig-zag."""
     if data is None:
         p[0] = 1
         return p + 1
@@ -42,6 +47,7 @@ cdef inline uint8_t* write_bytes(uint8_t* p, bytes data) noexcept:
 
 
 cdef Py_ssize_t size_of_headers(headers) except -1:
+    """Measured first, like everything in a record: its length stands in front of it."""
     cdef Py_ssize_t size = 0, length
     cdef str name
     for name, value in headers:
@@ -64,6 +70,9 @@ cdef uint8_t* write_headers(uint8_t* p, headers) except NULL:
 
 
 cdef class BatchWriter:
+    """One batch. `attributes` hold the codec and the transactional and control bits as they will be written; the bits
+    of time are set here.
+    """
     cdef uint8_t* data
     cdef Py_ssize_t capacity
     cdef Py_ssize_t used
@@ -114,7 +123,11 @@ cdef class BatchWriter:
         return self.base_offset + self.next_delta
 
     cdef uint8_t* room(self, Py_ssize_t size) except NULL:
-        """Where the next `size` bytes go."""
+        """Where the next `size` bytes go.
+
+        The buffer doubles, so that appending is linear however many records come. The address changes with that: nobody
+        keeps it over a call.
+        """
         cdef Py_ssize_t wanted = self.used + size
         cdef uint8_t* more
         if wanted > INT32_MAX:
@@ -129,7 +142,11 @@ cdef class BatchWriter:
         return self.data + self.used
 
     def append(self, int64_t timestamp, bytes key, bytes value, headers=(), offset=None):
-        """Add a record after the others, or at `offset`, which must lie after theirs; return its offset."""
+        """Add a record after the others, or at `offset`, which must lie after theirs; return its offset.
+
+        With LogAppendTime the record's own timestamp is still written: the header's holds for all readers, and the
+        record keeps what its producer said.
+        """
         cdef int64_t delta = self.next_delta if offset is None else <int64_t>offset - self.base_offset
         cdef Py_ssize_t extra = size_of_headers(headers) if headers else 0
         cdef Py_ssize_t headers_count = len(headers) if headers else 0

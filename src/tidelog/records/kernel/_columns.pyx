@@ -4,6 +4,14 @@
 every record once and writes the columns that have a buffer. The caller (records.arrow) owns Arrow; here are only
 addresses. Columns come in two forms: copied (offsets and bytes) and as views that point into the batches themselves.
 Which batches are wanted is a `BatchFilter`'s to say.
+
+How a row gets where it belongs: the caller has made buffers for the most rows and bytes that the batches can hold. Each
+record is read once (`read_fields`); its numbers are stored at the row's place, its key and value copied behind those
+before them, or noted as a view. Rows outside the offset range are passed over, which is how the first and last batch of
+a range are cut.
+
+Only `fill` loops over records, and it runs without the GIL. Everything it needs is in structs on the stack: the
+compiler keeps copies of them in registers, because no pointer leads to those copies.
 """
 
 cimport cython
@@ -45,7 +53,10 @@ cdef struct Headers:
 
 
 cdef inline void put(Column* column, const uint8_t* p, int32_t length, Part* part, int64_t row) noexcept nogil:
-    """Write the nullable bytes at p as the column's next value."""
+    """Write the nullable bytes at p as the column's next value.
+
+    A null is a cleared bit and an empty value; the bits were all set before, so that columns without nulls touch none.
+    """
     if column.views != NULL:
         if length < 0:
             memset(column.views + 16 * row, 0, 16)
@@ -109,7 +120,11 @@ cdef bint fill_part(Part* part, const uint8_t* available, Target* target) noexce
 
 
 cdef bint is_cut_off(const uint8_t* p, const uint8_t* available, const uint8_t* end) noexcept nogil:
-    """Whether the record at p could be read if all bytes up to `end` were there, as far as can be seen now."""
+    """Whether the record at p could be read if all bytes up to `end` were there, as far as can be seen now.
+
+    Tells a record that is not all there yet from one that is wrong, when a batch is decoded while it is being read: the
+    length may be cut itself, or name bytes that have yet to come.
+    """
     cdef int32_t length = 0
     cdef const uint8_t* body = read_varint(p, available, &length)
     if body == NULL:
@@ -145,6 +160,7 @@ cdef void fill_headers_of(Part* part, int64_t first, int64_t last, Headers* head
 
 
 cdef inline void put_header(Column* column, const uint8_t* p, int32_t length, Part* part, int64_t row) noexcept nogil:
+    """Without a buffer only the bytes are counted: the first of the two walks over headers."""
     if column.ends != NULL:
         put(column, p, length, part, row)
     elif length > 0:
@@ -153,7 +169,11 @@ cdef inline void put_header(Column* column, const uint8_t* p, int32_t length, Pa
 
 @cython.no_gc_clear  # the collector must not drop the buffer's owner before it is released
 cdef class Held:
-    """A buffer that is kept in place while addresses point into it."""
+    """A buffer that is kept in place while addresses point into it.
+
+    Arrow's views keep their sources alive by themselves, but the addresses taken here are plain numbers: as long as
+    they are used, the buffer must neither move nor go.
+    """
 
     cdef Py_buffer view
     cdef const uint8_t* data
@@ -175,6 +195,10 @@ cdef class Held:
 
 
 cdef class ColumnReader:
+    """`rows_bound` and `bytes_bound` grow with every `add`: so large must the buffers be that `fill` gets.
+    `next_offset` is that behind the last batch seen, wanted or not: where a reader goes on, although compaction or a
+    filter has left nothing.
+    """
     cdef Part* parts
     cdef Py_ssize_t count, capacity
     cdef BatchFilter filter
@@ -187,8 +211,8 @@ cdef class ColumnReader:
     cdef readonly int64_t next_offset
 
     def __init__(self, BatchFilter wanted, up_convert, *, limit):
-        """`up_convert` makes batches of the messages of magic 0 and 1 that a buffer holds: `format.convert` builds on the
-        kernel, so it is handed in."""
+        """`up_convert` makes batches of the messages of magic 0 and 1 that a buffer holds: `format.convert` builds on
+        the kernel, so it is handed in."""
         self.filter = wanted
         self.held = []
         self.buffers = []
@@ -207,7 +231,12 @@ cdef class ColumnReader:
         return held.data
 
     def add(self, source, bint check_crc=False):
-        """Name the wanted batches of a buffer; return how many bytes of it were whole batches."""
+        """Name the wanted batches of a buffer; return how many bytes of it were whole batches.
+
+        A buffer that holds messages of magic 0 or 1 is converted as a whole, and its batches are then added as any
+        others: old segments are rare, and one way to read records is enough. Bytes behind the last whole batch are
+        left: the caller reads them again with what follows.
+        """
         cdef BatchRun run = BatchRun(source)
         cdef Batch* batch
         end = run.scan()
@@ -234,6 +263,7 @@ cdef class ColumnReader:
         return end
 
     cdef int add_packed(self, BatchRun run, Batch* batch) except -1:
+        """The unpacked bytes are a buffer of their own, which views may point into; `limit` bounds them."""
         codec = batch.attributes & CODEC_MASK
         if codec > 4:
             raise CorruptRecordError(f"codec {codec}: expected 0 to 4", batch.position)
@@ -262,7 +292,11 @@ cdef class ColumnReader:
         return 0
 
     def fill(self, **addresses):
-        """Write the columns whose addresses are given (see set_target); return what target_sizes says."""
+        """Write the columns whose addresses are given (see set_target); return what target_sizes says.
+
+        A record that is wrong is an error with its place in its buffer, and no column is handed out: half of a batch
+        would look like all of it.
+        """
         cdef Target target
         cdef Part part
         cdef bint sound = True
@@ -297,7 +331,11 @@ cdef class ColumnReader:
 
 
 cdef int set_part(Part* part, Batch* batch, const uint8_t* start, Py_ssize_t size) except -1:
-    """The part that is a batch's records, which lie in `size` bytes from `start` on."""
+    """The part that is a batch's records, which lie in `size` bytes from `start` on.
+
+    A record has seven bytes at least, so that a count above a seventh of the bytes is a lie: refused before any buffer
+    is made for it.
+    """
     if batch.record_count < 0 or batch.record_count > size // SMALLEST_RECORD:
         raise CorruptRecordError(f"{size} bytes cannot hold {batch.record_count} records", batch.position)
     part.start = part.base = start

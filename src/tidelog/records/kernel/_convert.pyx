@@ -6,6 +6,10 @@
 Timestamps are kept, unless one holds for all. Offsets are kept, or given anew from `number_from` on. What the older
 format has no place for is lost (timestamps, headers), or refused (`refuse_headers`). The output is at most six times as
 long as the input: a lying count or length costs nothing.
+
+Input and output are described by two structs, one loop goes from one to the other, and all directions share it.
+Converting is the dear way: it happens for clients of before 0.11, for topics that are told to keep an old format, and
+when old segments are read as batches.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -77,7 +81,10 @@ cdef struct Output:
 
 
 cdef inline int next_record(Input* source, Fields* f, int64_t* offset, int64_t* timestamp) noexcept nogil:
-    """Read one record; 1: there is none, -1: it is not sound."""
+    """Read one record; 1: there is none, -1: it is not sound.
+
+    The fields are those of magic 2 in any case; a message has no headers, and a time of -1 if it is of magic 0.
+    """
     cdef Message m
     cdef int fault
     if source.magic == 2:
@@ -104,6 +111,7 @@ cdef inline int next_record(Input* source, Fields* f, int64_t* offset, int64_t* 
 
 
 cdef inline uint8_t* write_bytes(uint8_t* p, const uint8_t* data, int32_t length) noexcept nogil:
+    """A nullable field of magic 2: varint length, -1 (which is the byte 1) for null."""
     if length < 0:
         p[0] = 1
         return p + 1
@@ -117,7 +125,10 @@ cdef inline int size_of_bytes(int32_t length) noexcept nogil:
 
 
 cdef inline void write_record(Output* out, Fields* f, int64_t delta, int64_t since) noexcept nogil:
-    """One record of a magic 2 batch."""
+    """One record of a magic 2 batch.
+
+    Headers are copied as they lie, name and value and lengths: their form does not depend on where they are.
+    """
     cdef int64_t extra = f.stop - f.headers if out.keep_headers and f.header_count else 0
     cdef int32_t headers = f.header_count if extra else 0
     cdef int64_t length = (1 + size_of_varlong(since) + size_of_varlong(delta) + size_of_bytes(f.key_length)
@@ -135,7 +146,11 @@ cdef inline void write_record(Output* out, Fields* f, int64_t delta, int64_t sin
 
 
 cdef int convert_records(Input* source, Output* out) noexcept nogil:
-    """Rewrite them all, or stop at the first that cannot be."""
+    """Rewrite them all, or stop at the first that cannot be.
+
+    Offsets must rise and stay within 2^31 of the first: a batch holds differences of 32 bits. A producer's records are
+    numbered anew, so theirs always do; those of a log may not, after damage.
+    """
     cdef Fields f
     cdef int64_t offset = 0, timestamp = 0
     cdef int fault
@@ -172,6 +187,7 @@ cdef int convert_records(Input* source, Output* out) noexcept nogil:
 
 
 cdef object refusal_of(int fault, Input* source, Output* out):
+    """What to answer: the format's limits have codes of their own, anything else is damage."""
     if fault == HAS_HEADERS:
         return KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {out.magic} has no record headers")
     if fault == BAD_TIMESTAMP:
@@ -188,7 +204,11 @@ def convert(const uint8_t[::1] data, int magic, int to_magic, *, int32_t count=0
 
     `count`, `base_offset` and `base_timestamp` are a magic 2 batch's; the base offset is also what is added to the
     offsets of messages. `timestamp` replaces all of the records'; `append_time` does, too, and says that the broker set
-    it (LogAppendTime)."""
+    it (LogAppendTime).
+
+    The room is what the input has, and for every record that can be in it the most that its numbers take in either
+    format: so nothing is looked at while writing, and a count that lies makes no room.
+    """
     cdef Input source
     cdef Output out
     cdef Py_ssize_t length = data.shape[0]
@@ -229,7 +249,10 @@ def convert(const uint8_t[::1] data, int magic, int to_magic, *, int32_t count=0
 
 
 cdef bytes finish(uint8_t* made, Output* out, object codec, object level):
-    """Pack the records behind `made`'s first 61 bytes, and put header or wrapper around them."""
+    """Pack the records behind `made`'s first 61 bytes, and put header or wrapper around them.
+
+    A wrapper's offset is that of its last message, and its timestamp the largest, as a magic 1 reader expects it.
+    """
     cdef uint8_t* records = made + RECORD_BATCH_OVERHEAD
     cdef Py_ssize_t size = out.p - records
     cdef bytes batch, packed = None

@@ -3,6 +3,13 @@
 The caller (records.arrow) brings every column to 32-bit offsets and hands over addresses: a binary column is
 (valid, ends, data, shift): validity bits or 0, offsets, bytes, and the index of the first row in them. An order names
 the rows to take and their sequence, so that the rows of one partition are encoded from where they lie.
+
+A batch is cut where the next row would make it larger than `max_batch_bytes`. How many rows fit is not known before:
+records are written until one does not fit, and the header, which needs their count, is written last, into the 61 bytes
+that were left free in front. With a codec the records are packed from there into a second piece of memory.
+
+Numbers in a record are varints of what they differ from the batch's first: the timestamp and, always, the place in the
+batch. Most are one byte long, so that a record of 100 bytes costs some seven more.
 """
 
 from array import array
@@ -74,10 +81,12 @@ cdef inline int32_t field(Input* column, int64_t row, const uint8_t** p) noexcep
 
 
 cdef inline int64_t size_of_field(int32_t length) noexcept nogil:
+    """Bytes of a nullable field with its length: one for null."""
     return size_of_count(length) + length if length >= 0 else 1
 
 
 cdef inline uint8_t* write_field(uint8_t* out, const uint8_t* p, int32_t length, const uint8_t* end) noexcept nogil:
+    """Copies in whole words where the source allows it, up to `end`; there is room behind the last field."""
     if length < 0:
         out[0] = 1
         return out + 1
@@ -87,6 +96,7 @@ cdef inline uint8_t* write_field(uint8_t* out, const uint8_t* p, int32_t length,
 
 
 cdef inline int64_t row_at(Rows* rows, int64_t place) noexcept nogil:
+    """Which row comes at this place: that of the order, or the place itself."""
     return <int64_t>rows.order[place] if rows.order != NULL else place
 
 
@@ -99,6 +109,7 @@ cdef inline int32_t headers_of(Rows* rows, int64_t row, int64_t* first) noexcept
 
 
 cdef int64_t size_of_headers(Rows* rows, int64_t first, int32_t count) noexcept nogil:
+    """Bytes of a row's headers: they must be known before the record's length is written, in front of them."""
     cdef const uint8_t* p
     cdef int64_t i, size = 0
     for i in range(first, first + count):
@@ -119,7 +130,11 @@ cdef uint8_t* write_headers(uint8_t* out, Rows* rows, int64_t first, int32_t cou
 
 
 cdef void fill_records(Rows* rows, int64_t place, uint8_t* start, int64_t capacity, Filled* filled) noexcept nogil:
-    """Write the records from `place` on until the next one does not fit."""
+    """Write the records from `place` on until the next one does not fit.
+
+    Every length is computed before anything of a record is written: its own length stands in front and is a varint,
+    whose size depends on it. Differences of timestamps wrap, as Java's do; a reader adds them with the same wrapping.
+    """
     cdef uint8_t* out = start
     cdef const uint8_t* key = NULL
     cdef const uint8_t* value = NULL
@@ -164,6 +179,9 @@ cdef void fill_records(Rows* rows, int64_t place, uint8_t* start, int64_t capaci
 
 
 cdef void set_input(Input* column, addresses, int64_t rows):
+    """Point at a column's buffers. Ends are taken from the first row on; the bits have a shift, as bits have no
+    address.
+    """
     cdef uintptr_t valid, ends, data
     cdef int64_t shift
     column.ends = NULL
@@ -187,6 +205,7 @@ cdef int64_t bytes_between(Input* column, int64_t row, int64_t end) noexcept nog
 
 
 cdef int64_t bound_of_headers(Rows* rows, int64_t row, int64_t end) noexcept nogil:
+    """Ten bytes for the two lengths of a header are the most that they can take."""
     cdef int64_t first, last
     if rows.header_ends == NULL:
         return 0
@@ -196,7 +215,11 @@ cdef int64_t bound_of_headers(Rows* rows, int64_t row, int64_t end) noexcept nog
 
 
 cdef int64_t bound(Rows* rows, int64_t place, int64_t enough) noexcept nogil:
-    """More than the records from `place` on can take, counted no further than to `enough`."""
+    """More than the records from `place` on can take, counted no further than to `enough`.
+
+    Memory is asked for once per batch: the lesser of what a batch may hold and of what is left to write. Without the
+    second, the last few rows of a million would get a megabyte.
+    """
     cdef int64_t size = FIXED * (rows.count - place), row
     if rows.order == NULL:
         return (size + bytes_between(&rows.key, place, rows.count) + bytes_between(&rows.value, place, rows.count)
@@ -259,7 +282,11 @@ cdef class BatchEncoder:
         return batches
 
     cdef int64_t encode_one(self, int64_t place, list batches, allocate) except -1:
-        """Append the batch that starts at `place`; return where the next one starts."""
+        """Append the batch that starts at `place`; return where the next one starts.
+
+        A row that does not fit even an empty batch gets memory for itself on the second try: the broker will refuse it
+        if it is larger than `max.message.bytes`, with words that the producer can show.
+        """
         cdef Filled filled
         cdef int64_t room = self.max_batch_bytes - RECORD_BATCH_OVERHEAD
         room = min(room, bound(&self.rows, place, room))
@@ -285,7 +312,11 @@ cdef class BatchEncoder:
         return filled.next_place
 
     cdef int seal(self, uint8_t* p, Py_ssize_t size, int64_t place, Filled* filled) except -1:
-        """Write the header of the batch that starts at `place`."""
+        """Write the header of the batch that starts at `place`.
+
+        A producer's batches all begin at offset 0, since only the leader knows better; those that become a segment
+        follow each other. Sequence numbers go on from batch to batch and wrap to 0 behind 2^31 - 1.
+        """
         cdef Header header
         header.base_offset = self.base_offset + place if self.running else 0
         header.base_timestamp = filled.base_timestamp
@@ -303,12 +334,19 @@ cdef class BatchEncoder:
 
 
 def murmur2(const uint8_t[::1] data):
-    """Kafka's hash of a key, as an unsigned number."""
+    """Kafka's hash of a key, as an unsigned number.
+
+    For one key at a time; columns are placed by `place_keys`.
+    """
     return murmur2_hash(&data[0] if data.shape[0] else NULL, <uint32_t>data.shape[0])
 
 
 def place_keys(key, int64_t count, uint32_t partitions, uintptr_t out):
-    """Write the partition of each key (-1: null) as int32 to `out`."""
+    """Write the partition of each key (-1: null) as int32 to `out`.
+
+    murmur2 with Kafka's seed, its sign bit cleared, modulo the number of partitions: every client of every language
+    does the same, so that a key's records are in one partition whoever wrote them.
+    """
     cdef Input column
     cdef const uint8_t* p = NULL
     cdef int32_t length
@@ -324,6 +362,9 @@ def order_by_place(uintptr_t places, int64_t count, int32_t partitions, uintptr_
     """Write the numbers of the rows as uint64 to `out`, partition by partition, those of each in their order.
 
     `places` holds each row's partition as int32. Returns how many rows each partition has.
+
+    A counting sort: one pass to count each partition's rows, one to write them where they belong. It is stable, which
+    keeps the rows of a partition in their order.
     """
     cdef const int32_t* place = <const int32_t*>places
     cdef uint64_t* order = <uint64_t*>out

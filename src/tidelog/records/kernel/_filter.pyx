@@ -18,6 +18,10 @@ cdef enum:
 
 
 cdef class BatchFilter:
+    """It has a memory, the producers whose transaction is being left out, and so belongs to one pass over one range.
+    The list of aborted transactions comes from the broker (or `.txnindex`) and covers just that range: markers in it
+    end what the list began.
+    """
     def __init__(self, *, first_offset=None, last_offset=None, bint skip_control=True, aborted=()):
         self.first = -(1 << 62) if first_offset is None else first_offset
         self.last = (1 << 62) if last_offset is None else last_offset
@@ -34,7 +38,12 @@ cdef class BatchFilter:
         return batch.base_offset + batch.last_offset_delta >= self.first and batch.base_offset <= self.last
 
     cdef bint is_aborted(self, Batch* batch, const uint8_t* p) except -1:
-        """Keep the books of aborted transactions: true for a batch that belongs to one."""
+        """Keep the books of aborted transactions: true for a batch that belongs to one.
+
+        A transaction is taken from the list when the first batch that reaches its first offset passes. Its abort marker
+        takes the producer off again; a commit marker of the same producer belongs to a later transaction, which is not
+        on the list.
+        """
         while self.pending and self.pending[len(self.pending) - 1][0] <= batch.base_offset + batch.last_offset_delta:
             self.aborting.add(self.pending.pop()[1])
         if batch.attributes & CONTROL_BIT:

@@ -45,6 +45,10 @@ def peek(bytes head, int64_t length):
 
 
 cdef class InPlaceReader:
+    """`take` is called with ever more bytes of the same buffer. It decodes what is whole, moves values to the front,
+    and remembers where it stopped, in the middle of a batch if need be. Two targets are kept: `target` is ahead, and
+    `sound` is where the last whole batch ended, so that half a batch never shows.
+    """
     cdef BatchFilter filter
     cdef Target target
     cdef Target sound
@@ -85,6 +89,7 @@ cdef class InPlaceReader:
             return False
 
     cdef bint take_c(self, Py_ssize_t have) except -1:
+        """Batch by batch, until the bytes or the batches run out; whether more bytes would help."""
         cdef bint sound
         cdef const uint8_t* available
         while self.stop > self.size or self.open_next(have):
@@ -104,7 +109,12 @@ cdef class InPlaceReader:
 
     cdef bint open_next(self, Py_ssize_t have) except -1:
         """Begin with the batch after the last one, if its header is there; false when it cannot be read into this
-        buffer or is not wanted any more."""
+        buffer or is not wanted any more.
+
+        A control batch is waited for until it is whole, as its one record tells the filter what it ends. Batches beyond
+        the range, packed ones, and those that would need more rows than there is room for end the columns here: the
+        caller begins anew behind the last whole batch.
+        """
         cdef Batch batch
         cdef const uint8_t* p = self.data + self.size
         cdef Py_ssize_t left = have - self.size

@@ -4,10 +4,19 @@
     wrapper   a message whose value is a packed set of messages, and whose offset is that of the *last* of them
 
 There are no batches and no headers. Inner offsets are absolute in magic 0 and relative (0, 1, 2 ...) in magic 1, so
-that a broker can assign offsets by patching the wrapper alone. With LogAppendTime the wrapper's timestamp holds for all.
-A message that is cut off at the end of a set is left out, inside a wrapper too, as Apache Kafka does.
+that a broker can assign offsets by patching the wrapper alone. With LogAppendTime the wrapper's timestamp holds for
+all. A message that is cut off at the end of a set is left out, inside a wrapper too, as Apache Kafka does.
 
 `MessageSet` is what a producer sent, checked; `read_entry` reads what lies in a log; `_convert.pyx` rewrites.
+
+What makes the old formats slow is that everything is per message: a checksum each, a size each, no count anywhere. A
+set is therefore walked once, and that walk notes all that later steps want to know (`MessageWalk`): how many there are,
+whether their offsets are 0, 1, 2 …, the range of their timestamps, the first without a key.
+
+Two traps of these formats: a wrapper's own offset is that of its *last* message, so that its first offset is known only
+by unpacking; and the offset inside a magic 1 wrapper is relative to the first, so that absolute = wrapper's − last
+inner + inner. Compaction may have removed inner messages, even the first ones: then the relative offsets do not begin
+at 0.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -36,7 +45,11 @@ cdef enum:
 
 
 cdef int walk_messages(const uint8_t* start, const uint8_t* end, bint crc, MessageWalk* walk) noexcept nogil:
-    """Read every message of a set of plain ones, all of the first one's magic; answers what is wrong with the last."""
+    """Read every message of a set of plain ones, all of the first one's magic; answers what is wrong with the last.
+
+    `walk.at` is where the walk ended: behind the last whole message, or at the one that is wrong. A set that is cut off
+    at its end is fine, as a fetch may cut it; what comes in front of the cut counts.
+    """
     cdef const uint8_t* p = start
     cdef Message m
     cdef int32_t count = 0, null_key = -1, max_index = -1
@@ -89,6 +102,7 @@ cdef int walk_messages(const uint8_t* start, const uint8_t* end, bint crc, Messa
 
 
 cdef object fault_text(int fault, MessageWalk* walk):
+    """A fault in words, with the numbers that do not fit together."""
     cdef Message* m = &walk.last
     if fault == MESSAGE_SMALL:
         return f"a message of {m.size} bytes: expected at least {MESSAGE_OVERHEAD_V0}"
@@ -123,7 +137,11 @@ cdef object refusal_of(int fault, MessageWalk* walk):
 
 
 cdef bytes unpack(object value, int codec, int magic, Py_ssize_t limit, Py_ssize_t position):
-    """The message set that a wrapper holds."""
+    """The message set that a wrapper holds.
+
+    zstd has no place in these formats (it came with magic 2), and a wrapper without a value is no wrapper: both are
+    damage.
+    """
     if value is None:
         raise CorruptRecordError("the wrapper message has no value", position)
     if codec >= ZSTD:
@@ -140,7 +158,10 @@ cdef object value_of(object entry, const uint8_t* start, Message* m):
 
 
 cdef int check_message(const uint8_t* p, Py_ssize_t size, bint crc, Py_ssize_t position) except -1:
-    """Raise CorruptRecordError unless the entry itself is sound, be it a message or a wrapper."""
+    """Raise CorruptRecordError unless the entry itself is sound, be it a message or a wrapper.
+
+    The outer entry alone: what a wrapper holds is not unpacked here.
+    """
     cdef MessageWalk walk
     cdef int fault = read_message(p, p + size, &walk.last)
     walk.at = p
@@ -163,7 +184,11 @@ cdef int walk_wrapper(object entry, Py_ssize_t limit, bint crc, Py_ssize_t posit
 
 
 cdef int walk_plain(bytes plain, int magic, bint crc, Py_ssize_t position, MessageWalk* walk) except -1:
-    """Walk what a wrapper of this magic held: at least one message, all of the same magic, none packed again."""
+    """Walk what a wrapper of this magic held: at least one message, all of the same magic, none packed again.
+
+    A wrapper's magic is that of its messages, and they are not packed again: anything else was never written by a Kafka
+    client, and would make offsets ambiguous.
+    """
     cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(plain)
     cdef const uint8_t* end = start + PyBytes_GET_SIZE(plain)
     cdef int fault
@@ -179,7 +204,10 @@ cdef int walk_plain(bytes plain, int magic, bint crc, Py_ssize_t position, Messa
 
 
 cdef list make_records(const uint8_t* p, const uint8_t* end, int64_t base, bint fixed, int64_t timestamp):
-    """Records of a set that was walked; `base` is added to the offsets, `fixed` gives all the one timestamp."""
+    """Records of a set that was walked; `base` is added to the offsets, `fixed` gives all the one timestamp.
+
+    Python objects, for tools. The set has been walked: every length in it was found to be sound.
+    """
     cdef list records = []
     cdef Record record
     cdef Message m
@@ -198,7 +226,11 @@ cdef list make_records(const uint8_t* p, const uint8_t* end, int64_t base, bint 
 
 
 def read_entry(entry, *, Py_ssize_t limit=DEFAULT_LIMIT, bint check_crc=False):
-    """The records of exactly one entry: the message itself, or what the wrapper wraps."""
+    """The records of exactly one entry: the message itself, or what the wrapper wraps.
+
+    Raises for anything that is wrong with it; a tool that wants to show what is left of a damaged entry has to look at
+    bytes.
+    """
     cdef const uint8_t[::1] data = entry
     cdef const uint8_t* start = &data[0] if data.shape[0] else NULL
     cdef const uint8_t* end = start + data.shape[0]
@@ -223,7 +255,11 @@ def read_entry(entry, *, Py_ssize_t limit=DEFAULT_LIMIT, bint check_crc=False):
 
 
 cdef int64_t base_of(Message* m, bytes plain, MessageWalk* walk) except? -2:
-    """What is added to the inner offsets of a wrapper; raises if one of them would be out of range."""
+    """What is added to the inner offsets of a wrapper; raises if one of them would be out of range.
+
+    For magic 1 that is the wrapper's offset less the last inner one. A wrapper with offset 0 was never given one by a
+    broker: some old librdkafka produced them so, and then the inner offsets count as they are.
+    """
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(plain)
     cdef int64_t base = 0, offset
     cdef Message inner
@@ -267,7 +303,11 @@ def unwrap(entry, *, Py_ssize_t limit=DEFAULT_LIMIT):
 
 def end_of(const uint8_t[::1] data, Py_ssize_t position, int least, int most):
     """The end of the longest part of a log's bytes, from `position` on, whose entries have a magic in [least, most];
-    the entries themselves were found to be whole."""
+    the entries themselves were found to be whole.
+
+    Used by conversion to pass on, as one piece, what is fine already: a fetch of an old client mostly finds segments of
+    one format only.
+    """
     cdef const uint8_t* start = &data[0]
     cdef const uint8_t* p = start + position
     cdef const uint8_t* end = start + data.shape[0]
@@ -297,7 +337,11 @@ def plain_end(const uint8_t[::1] data, Py_ssize_t position):
 
 def whole_end(const uint8_t[::1] data):
     """(the end of the last whole message or batch of a produced set, what follows it: None, or the stated size or the
-    magic that no message has)."""
+    magic that no message has).
+
+    Produce requests of before version 3 may end in a message that is cut off. It is left out without a word, unless its
+    size or magic shows that this is no message at all.
+    """
     cdef const uint8_t* start = &data[0] if data.shape[0] else NULL
     cdef const uint8_t* p = start
     cdef const uint8_t* end = start + data.shape[0]
@@ -331,7 +375,11 @@ def crc32(const uint8_t[::1] data, *, bint portable=False):
 
 cdef class MessageSet:
     """What a producer sent for one partition, checked: plain messages, or one wrapper. `plain` holds the messages, all
-    of one magic; the timestamps are those that readers see."""
+    of one magic; the timestamps are those that readers see.
+
+    A producer's set is either plain messages or exactly one wrapper; a mixture is refused. What cannot be stored as it
+    is goes to `_convert` as plain messages, which is why they are kept.
+    """
 
     cdef readonly object plain
     cdef readonly int magic
@@ -369,6 +417,7 @@ cdef class MessageSet:
         self.note(&walk)
 
     cdef int note(self, MessageWalk* walk) except -1:
+        """Keep the walk's findings; the walk itself lives on the stack."""
         self.magic = walk.last.magic
         self.count = walk.count
         self.max_timestamp, self.min_timestamp = walk.max_timestamp, walk.min_timestamp
@@ -379,6 +428,9 @@ cdef class MessageSet:
 
     cdef int read_wrapper(self, data, const uint8_t* start, const uint8_t* end, MessageWalk* outer,
                           Py_ssize_t limit) except -1:
+        """The wrapper's checksum was right, so that anything wrong inside is the producer's doing: INVALID_RECORD,
+        which it will not send again, instead of CORRUPT_MESSAGE.
+        """
         cdef MessageWalk walk
         cdef Message m = outer.last
         cdef Message after
@@ -417,7 +469,10 @@ cdef class MessageSet:
         return 0
 
     def fits(self, int64_t earliest, int64_t latest):
-        """Whether every timestamp lies in [earliest, latest], or is missing."""
+        """Whether every timestamp lies in [earliest, latest], or is missing.
+
+        The usual case in one comparison; the records are looked at one by one only if it is not so.
+        """
         return self.min_timestamp >= earliest and self.max_timestamp <= latest
 
     def records(self):

@@ -2,6 +2,9 @@
 
 `read_records` walks the whole batch with the kernel's structural check before it makes the first object.
 Whoever wants millions of records a second takes them as Arrow columns instead (`records.arrow`).
+
+A record is immutable and compares by its values. Keys and values are copied out of the batch, because a record may
+outlive it; for few records that is what everybody wants, and for many there are columns.
 """
 
 cimport cython
@@ -52,7 +55,10 @@ cdef inline tuple _fields(Record record):
 
 
 cdef tuple take_headers(Fields* f):
-    """Read headers that were found to be sound. Names are UTF-8; a wrong one does not hide the record."""
+    """Read headers that were found to be sound. Names are UTF-8; a wrong one does not hide the record.
+
+    A name may come more than once, and order counts: a table of them would lose both.
+    """
     cdef const uint8_t* p = f.headers
     cdef list headers = []
     cdef int32_t length = 0
@@ -67,7 +73,11 @@ cdef tuple take_headers(Fields* f):
 
 def read_records(const uint8_t[::1] data, int32_t count, int64_t base_offset, int64_t base_timestamp,
                  log_append_time=None):
-    """The `count` records that fill `data` (unpacked). `log_append_time` replaces the timestamp of every record."""
+    """The `count` records that fill `data` (unpacked). `log_append_time` replaces the timestamp of every record.
+
+    Offsets and timestamps become absolute here. A damaged batch gives no record at all, rather than those in front of
+    the damage: whoever reads on would not notice that some are missing.
+    """
     cdef Walk walk
     cdef const uint8_t* start = &data[0] if data.shape[0] else NULL
     cdef const uint8_t* end = start + data.shape[0]

@@ -1,6 +1,9 @@
 """The structural check of a batch's records: every length, the count, offset deltas; timestamps and keys on the way.
 
 One pass, six nanoseconds a record, without the GIL. Checking (`_batches`) and reading (`_record`) begin with it.
+
+It knows nothing of batches: magic 2's records have the same form packed or not, at any place. A fault is a number and a
+place, found without the GIL; words are made of it afterwards, and only if somebody is told.
 """
 
 from libc.stdint cimport INT64_MAX
@@ -37,7 +40,15 @@ cdef int walk_fault(Walk* walk, int fault, const uint8_t* at, int32_t index, int
 
 cdef int walk_records(const uint8_t* start, const uint8_t* end, int32_t count, int64_t base_timestamp,
                       int32_t last_offset_delta, int order, Walk* walk) noexcept nogil:
-    """Read the structure of every record."""
+    """Read the structure of every record.
+
+    `order` says what the offset deltas must be, which depends on who asks: a producer's are 0, 1, 2 …; on disk
+    compaction has left holes, but they rise; a reader that was given a batch takes them as they are. All lengths are
+    compared with the bytes that are there (`_fields.h`), so that after a walk nothing else needs to look at an end.
+
+    Timestamps are the batch's plus a difference, added with wrapping as Java adds. -1 means that the record has none,
+    and does not count as the smallest.
+    """
     cdef const uint8_t* p = start
     cdef Fields f
     cdef int fault

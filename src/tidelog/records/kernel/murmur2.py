@@ -1,4 +1,8 @@
-"""murmur2 as the Java clients place keys, from the kernel; `common.hashing` has it in plain Python."""
+"""murmur2 as the Java clients place keys, from the kernel; `common.hashing` has it in plain Python.
+
+The result is Java's: an int, whose sign bit a partitioner clears. A client that hashed otherwise would put a key's
+records in two partitions, and their order would be lost.
+"""
 
 from __future__ import annotations
 
