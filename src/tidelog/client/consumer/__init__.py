@@ -1,1 +1,1 @@
-"""Reading: fetch sessions, the fetcher, and its records as Arrow batches."""
+"""Reading: the fetcher, and its records as Arrow batches. Its sessions with brokers are `net.fetch_session`."""
