@@ -2,10 +2,11 @@
 
 The rooms, from the top; each may import those below it (docs/adr/0006-rooms.md, checked by `make lint`):
 
-    server           builds the parts, wires them, starts and stops them
+    server           a node that listens: the sockets, wired to the node's parts
+    node             everything below the sockets: builds the parts, wires them, starts and stops them
     adoption         takes over an Apache Kafka's directories, before anything is served
     background       what recurs: flushing, retention, cleaning, checkpoints
-    http             health and metrics
+    http, exposition health, and metrics for Prometheus
     network          sockets to requests: sessions, the gate, the dispatcher
     handlers         what each API does, in rooms by subject
     coordinator      groups and transactions, as replicated state machines

@@ -2,6 +2,16 @@
 
 Each is a loop of its own: wait, work, say how long it took. They run on the event loop (which owns the logs) and hand
 what can stall to threads. A task that dies ends the broker: a log that is silently no longer cleaned fills the disk.
+
+    retention         log.retention.check.interval.ms, 5 min       whole segments that are too old or too many
+    checkpoint        log.flush.offset.checkpoint.interval.ms, 1 min     recovery points and log starts
+    high-watermarks   replica.high.watermark.checkpoint.interval.ms, 5 s
+    flush             log.flush.scheduler.interval.ms, never: at least every 3 s here, as rolled segments wait for it
+    producer-expiry   producer.id.expiration.check.interval.ms, 10 min
+    cleaner-<n>       log.cleaner.backoff.ms, 15 s                 as many as log.cleaner.threads
+
+Kafka has threads for these. Here they share one with the requests, so each gives way after a few logs, and whatever
+waits for the disk (checkpoints, syncs, the cleaner's copies) does so elsewhere. Time is the timer's, not the loop's.
 """
 
 from __future__ import annotations
@@ -96,6 +106,7 @@ class Background:
             self.cleaners.discard(number)
 
     async def stop(self) -> None:
+        """A cleaner's thread cannot be stopped: it is told, and looks now and then. What it copied is removed."""
         for job in self._log_manager.cleaner.jobs.values():
             job.abort()
         for task in self._tasks:
@@ -109,7 +120,8 @@ class Background:
         work: Callable[[], Awaitable[None]],
         wanted: Callable[[], bool] = lambda: True,
     ) -> None:
-        """The interval is read anew each time: it may be changed while the broker runs."""
+        """The interval is read anew each time: it may be changed while the broker runs. The first round comes after
+        log.initial.task.delay.ms at the latest: a broker that is restarted often would never get to it otherwise."""
         often = interval is keys.LOG_FLUSH_SCHEDULER_INTERVAL_MS
         longest = min(LONGEST_SLEEP, self._config[keys.LOG_INITIAL_TASK_DELAY_MS] / 1000)
         while wanted():
@@ -124,6 +136,7 @@ class Background:
     # -- the work ----------------------------------------------------------------------------------------------------
 
     async def _retention(self) -> None:
+        """Log by log, a segment at a time: the generator has removed one whenever it gives way."""
         deleted = 0
         for count, segments in enumerate(self._log_manager.retention()):
             deleted += segments
@@ -157,6 +170,7 @@ class Background:
                 await flusher.flush(log, up_to)
 
     async def _expire_producers(self) -> None:
+        """Forget producers that have long been silent: a log would otherwise remember every one that ever wrote."""
         now = self._clock.time_ms()
         for count, partition in enumerate(list(self._replicas.partitions())):
             partition.log.producers.expire(now)

@@ -1,4 +1,9 @@
-"""Tasks that go on when whoever waits for them leaves."""
+"""Tasks that go on when whoever waits for them leaves.
+
+A request is given up when its client hangs up, at whatever it awaits. What must not be cut off there (a change of the
+cluster, a sync, the making of a topic that several wait for) is a task of its own, and the request only waits for it.
+asyncio would cancel the task together with its waiter, and would complain of errors that nobody came to hear.
+"""
 
 from __future__ import annotations
 

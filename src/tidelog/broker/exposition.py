@@ -46,6 +46,7 @@ class Exposition:
         self._run = run
 
     async def text(self) -> bytes:
+        """One scrape. Partitions that go meanwhile are shown once more: the list was taken at the beginning."""
         numbers = self._numbers()
         partitions = list(self._replicas.partitions())
         for start in range(0, len(partitions), SLICE):
@@ -92,7 +93,8 @@ class Numbers(NamedTuple):
         return bytes(generate_latest(registry))
 
     def collect(self) -> Iterator[Any]:
-        """The metric families."""
+        """The metric families. Names follow Prometheus: a counter's ends in `_total`, which the library appends; what
+        is counted per API or per partition is one family with labels."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         for name, text, counts in (

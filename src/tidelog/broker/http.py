@@ -71,6 +71,7 @@ class HttpServer:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection. Who comes when too many are here is told so and sent away, not left waiting."""
         self._open += 1
         try:
             if self._open > MOST_CONNECTIONS:
@@ -90,6 +91,7 @@ class HttpServer:
             self._open -= 1
 
     async def _answer(self, head: bytes) -> bytes:
+        """HEAD is answered as GET is; the caller cuts the body off. What follows a question mark is not looked at."""
         method, _, rest = head.partition(b" ")
         path = rest.partition(b" ")[0].partition(b"?")[0].decode("latin-1")
         if method not in (b"GET", b"HEAD"):

@@ -10,6 +10,8 @@ from tidelog.common.named_tuple import NamedTuple
 
 
 class Metrics:
+    """One per broker. Who counts adds to a number in place; who shows them takes them down in one go."""
+
     def __init__(self) -> None:
         #: Requests that came, by API key; those that takers took are counted by them (`network.sink`).
         self.requests: Counter[int] = Counter()

@@ -116,17 +116,23 @@ class Node:
             raise
 
     async def _start(self) -> None:
+        """The order of steps. Whoever listens has a step more, between being able to answer and being known."""
         await self._rule()
         await self._register(self.config.advertised)
         self._begin_work()
 
     async def stop(self) -> None:
-        """Stop cleanly; safe to call twice, and after a start that failed half way."""
+        """Stop cleanly; safe to call twice, and after a start that failed half way.
+
+        What fails from here on is no failure of the node: parts lose each other on their way out.
+        """
         if self.supervisor.stopping:
             return
         self.supervisor.stopping = True
-        await self._closers.stop()
-        self.supervisor.end()
+        try:
+            await self._closers.stop()
+        finally:
+            self.supervisor.end()
         if self.node_id >= 0:
             logger.info("Node %d has stopped", self.node_id)
 
@@ -183,7 +189,12 @@ class Node:
     # -- steps of the start ------------------------------------------------------------------------------------------
 
     async def _rule(self) -> None:
-        """Everything up to the point where requests can be answered."""
+        """Everything up to the point where requests can be answered.
+
+        The order is one of needs. The store lies in a log directory; who the node is stands in the directories and in
+        the store; an adoption writes under that name what the configs are read from; a log is opened with its topic's
+        configs; and the controller elects leaders among logs that are there.
+        """
         self.config.warn_of_what_has_no_effect()
         await self._open_disks()
         identity = await settle_identity(self.store, self.log_manager, self.config.node_id, self.rng)
@@ -241,6 +252,7 @@ class Node:
         return adoption
 
     async def _load_configs(self) -> None:
+        """Before any log is opened: what retention or compaction by the wrong configs removes is gone for good."""
         unreadable = await load_dynamic(self.store, self.node_id, self.config, self.configs, self.group_configs)
         guard_unreadable(self.configs, unreadable)
         self.log_manager.reconfigure(self.config.explicit_values())
@@ -248,6 +260,8 @@ class Node:
         await guard_unknown(self.store, self.configs, accept_defaults=accepted)
 
     def _make_replicas(self) -> None:
+        """The replicas ask the controller for changes of their in-sync sets, and the controller tells the replicas what
+        they are to be. One of them is made first: it is given a way to the other, to be taken when it is there."""
         self.replicas = parts.ReplicaManager(
             node_id=self.node_id,
             config=self.config,
@@ -267,10 +281,13 @@ class Node:
         )
 
     async def _stop_replicas(self) -> None:
+        """Syncs first: their outcome moves recovery points, which the logs write down when they are closed."""
         await self.replicas.flusher.stop()
         self.replicas.shutdown()
 
     def _make_controller(self) -> None:
+        """The queue of changes is the broker's, not the controller's: producer ids and configs go through it, too, and
+        it is stopped before anything that its changes act upon."""
         self.changes = Changes(self.supervisor.fatal)
         self._closers.add(Stage.CHANGES, "changes", self.changes.stop)
         self.producer_ids = ProducerIds(self.changes, self.store, self.node_id)
@@ -301,6 +318,8 @@ class Node:
         )
 
     def _begin_work(self) -> None:
+        """What goes on by itself. Coordinators begin in the loop's next turn when there is state of theirs to load:
+        whoever waits for the start does not wait for that; who asks them meanwhile is told that they are loading."""
         self.background = parts.Background(
             self.config,
             self.log_manager,
@@ -321,7 +340,11 @@ class Node:
             asyncio.get_running_loop().call_soon(lambda: self.coordinators)
 
     def _uncertain(self) -> set[TopicPartition]:
-        """Partitions of directories that were not closed properly: a crash may have taken their last records."""
+        """Partitions of directories that were not closed properly: a crash may have taken their last records.
+
+        Kafka learns of that by a new leader elsewhere. A broker alone is its own next leader, and raises the epoch
+        itself: a consumer that has read what is gone is told so (KIP-320) and does not read others in its place.
+        """
         manager = self.log_manager
         return {tp for tp, log in manager.logs.items() if not manager.dir_of(log).was_clean}
 

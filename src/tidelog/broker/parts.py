@@ -10,7 +10,8 @@ not imported with `server.py`:
     HttpServer, Exposition         where `tidelog.http.listener` is set
     Coordinators (and takers)      by the first request of a group or a transaction, or when there is state to load
 
-`parts.Background` is the class `tidelog.broker.background.Background`, found at the first use of the name.
+`parts.Background` is the class `tidelog.broker.background.Background`, found at the first use of the name. For mypy and
+import-linter these are imports like any other: types are checked, and the layers count them.
 """
 
 from __future__ import annotations

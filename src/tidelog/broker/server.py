@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 class Broker(Node):
-    """One broker. `async with Broker({...}) as broker:` starts and stops it."""
+    """One broker. `async with Broker({...}) as broker:` starts and stops it.
+
+    It builds and wires, and does nothing else: what it adds to a node is the way from sockets to the node's parts.
+    """
 
     network: SocketServer
     services: HandlerServices
@@ -79,6 +82,7 @@ class Broker(Node):
     # -- steps of the start ------------------------------------------------------------------------------------------
 
     def _meanwhile(self) -> None:
+        """The network's modules are needed from here on: importing them is what the start has to do anyway."""
         parts.import_ahead("SocketServer", "Dispatcher", "HandlerServices", "Workers", "record_takers")
 
     async def _listen(self) -> list[Endpoint]:
@@ -119,6 +123,7 @@ class Broker(Node):
         self.network.sink.set_takers(parts.group_takers(coordinators, self.metadata, self.clock))
 
     async def _serve_http(self) -> None:
+        """Last, and first to go: `/health` says `ok` of a broker that serves."""
         listener = self.config[keys.TIDELOG_HTTP_LISTENER]
         if listener is None:
             return
@@ -135,6 +140,7 @@ class Broker(Node):
         await self.http.start()
 
     def _health(self) -> Health:
+        """Made anew at each question: nothing has to be told to it, and nothing can be out of date."""
         offline = [str(directory.path) for directory in self.log_manager.offline_dirs]
         return parts.Health(
             "failed" if self.failure is not None else "degraded" if offline else "ok",

@@ -4,7 +4,8 @@ from tidelog.testing import Broker      # or the pytest fixture `tidelog`
 
 broker.py           a real broker on a thread of its own
 pytest_plugin.py    the `tidelog` fixture
-clock.py            a clock that is moved by hand
+clock.py            a clock that is moved by hand, and one that shows a loop's time
+loop.py             an event loop with virtual time and without threads: hours in a second, the same ones each time
 fs.py fs_hooks.py crash_disk.py survival.py     disks that record, fail, or forget what was not synced
 """
 

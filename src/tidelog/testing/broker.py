@@ -81,6 +81,8 @@ class Broker:
         return self._server
 
     def start(self) -> Broker:
+        """Start, and return when clients can connect. A restart takes the port of the first time, so that clients that
+        know the address find the broker again."""
         import uvloop
 
         from tidelog.broker.server import Broker as Server
@@ -130,7 +132,8 @@ class Broker:
             self._temporary = None
 
     def call(self, coroutine: Coroutine[Any, Any, T], timeout: float = 60) -> T:
-        """Run a coroutine on the broker's loop and wait for its result."""
+        """Run a coroutine on the broker's loop and wait for its result: parts of a broker belong to that loop's thread,
+        and are not safe to touch from the test's."""
         assert self._loop is not None
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
 
@@ -146,6 +149,7 @@ class Broker:
             raise outcome
 
     def _end_loop(self) -> None:
+        """Threads first: one that is still at work would report to a loop that is closed."""
         assert self._loop is not None
         assert self._thread is not None
         self.call(self._loop.shutdown_default_executor())

@@ -31,6 +31,7 @@ class ManualClock:
         return self._monotonic
 
     def sleep(self, seconds: float) -> None:
+        """Time passes for everybody at once, as if this thread had slept and the others had waited for it."""
         with self._lock:
             self.sleeps.append(seconds)
         self.advance(seconds)

@@ -24,6 +24,9 @@ from tidelog.testing.survival import PowerLoss, Survival
 
 @dataclass
 class _FileNode:
+    """A file: what a reader sees now, and what was there at its last sync. It has no name: names belong to directories,
+    and one that is renamed keeps its bytes, synced or not."""
+
     data: bytearray = field(default_factory=bytearray)
     synced: bytes = b""
     mtime_ms: int | None = None
@@ -31,6 +34,7 @@ class _FileNode:
     last_write: tuple[int, int] | None = None
 
     def surviving(self, survival: Survival | PowerLoss, torn: bool, rng: Rng | None) -> bytes:
+        """Its bytes after the power failed. `torn`: it was the one being written to at that moment."""
         if isinstance(survival, PowerLoss) and rng is not None:
             return survival.bytes_of(self.data, self.synced, rng)
         if survival in (Survival.SYNCED, Survival.NAMES):
@@ -49,6 +53,9 @@ class _FileNode:
 
 @dataclass
 class _DirNode:
+    """A directory: names now, names at its last sync, and the changes in between one by one. A file system may have
+    written any of them by itself, in any mixture: a power loss keeps some and loses others."""
+
     entries: dict[str, _FileNode | _DirNode] = field(default_factory=dict)
     synced: dict[str, _FileNode | _DirNode] = field(default_factory=dict)
     #: The changes since `synced`, oldest first: name → what it stands for from then on (None: nothing).
@@ -120,6 +127,7 @@ class CrashDisk:
         self._parent(operation.path).change({operation.path.name: _FileNode()})
 
     def _write(self, operation: Operation) -> None:
+        """A hole before the position reads as zeros, as on any file system."""
         node = self._file(operation.path)
         end = operation.position + len(operation.data)
         if len(node.data) < end:
@@ -132,6 +140,7 @@ class CrashDisk:
         self._write(operation)
 
     def _truncate(self, operation: Operation) -> None:
+        """`position` is the new size; what is longer than before reads as zeros."""
         node = self._file(operation.path)
         size = operation.position
         del node.data[size:]
@@ -146,6 +155,8 @@ class CrashDisk:
             node.mtime_ms = operation.position
 
     def _rename(self, operation: Operation) -> None:
+        """Within one directory it is one change: after a crash the file has either name, never both or none. Between
+        two directories it is two, and a crash may find both names or neither, until both directories are synced."""
         if operation.target is None:
             raise ValueError("a rename has a target")
         source, target = self._parent(operation.path), self._parent(operation.target)
@@ -163,6 +174,7 @@ class CrashDisk:
         self._unlink(operation)
 
     def _mkdir(self, operation: Operation) -> None:
+        """With its parents, as `mkdir -p`: each is a name to be synced by itself."""
         node = self._tree
         for name in operation.path.relative_to(self.root).parts:
             if name not in node.entries:
@@ -211,6 +223,7 @@ class CrashDisk:
 
 
 def _sync_all(node: _DirNode) -> None:
+    """syncfs(2): every name and every byte, at the price of one wait."""
     node.sync()
     for child in node.entries.values():
         if isinstance(child, _DirNode):

@@ -49,7 +49,11 @@ class Crash:
 
 
 class RecordingFileSystem(HookedFileSystem):
-    """Does everything for real below `root`, and keeps a journal from which any crash can be replayed."""
+    """Does everything for real below `root`, and keeps a journal from which any crash can be replayed.
+
+    The run happens once; the crashes are made of the journal afterwards, as many as it has operations. What a program
+    promised to somebody (an acknowledged offset) is noted by `mark`, and held against what each crash leaves.
+    """
 
     def __init__(self, root: Path, inner: FileSystem | None = None) -> None:
         super().__init__(inner)
@@ -90,6 +94,8 @@ class RecordingFileSystem(HookedFileSystem):
 
 @dataclass
 class _Fault:
+    """What is to fail. It counts only what it matches: `skip` good ones pass, then `times` fail (None: all)."""
+
     kind: str
     pattern: str
     code: int
@@ -110,7 +116,12 @@ class _Fault:
 
 
 class FailingFileSystem(HookedFileSystem):
-    """A disk that breaks when told to. `capacity` bounds the bytes written and reserved; then every write is ENOSPC."""
+    """A disk that breaks when told to. `capacity` bounds the bytes written and reserved; then every write is ENOSPC.
+
+    Bytes are counted when they are written, and never given back: a file that is overwritten or removed makes no room.
+    A write that fits in part is written in part before it fails, as on a real disk: the torn batch is the interesting
+    part of a full disk.
+    """
 
     def __init__(self, inner: FileSystem | None = None, *, capacity: int | None = None) -> None:
         super().__init__(inner)

@@ -146,6 +146,7 @@ class HookedMap(MappedFile):
                 self._file.write_back(start, page)
 
     def resize(self, size: int) -> None:
+        """What was cut off is gone; what is new reads as zeros, and is not to be had yet (`reserve`)."""
         self.write_back()
         self._file.truncate(size)
         self.size = size
@@ -154,6 +155,7 @@ class HookedMap(MappedFile):
         self._had = {start for start in self._had if start < size}
 
     def seal(self, size: int) -> None:
+        """No more changes: the index of a segment that is full. Writing to it later is a fault that shows here."""
         self.resize(size)
         self._writable = False
 
@@ -202,7 +204,11 @@ class HookedVolume(Volume):
 
 
 class HookedFileSystem:
-    """A `FileSystem` with hooks; by itself it changes nothing."""
+    """A `FileSystem` with hooks; by itself it changes nothing.
+
+    Everything that the seam (`tidelog.common.fs`) offers passes here, so that a double misses nothing. What is made of
+    several operations, as an atomic write is, is shown as those: a crash may fall between any two of them.
+    """
 
     def __init__(self, inner: FileSystem | None = None) -> None:
         self.inner: FileSystem = inner or LocalFileSystem()
@@ -217,12 +223,14 @@ class HookedFileSystem:
         """Called once the operation has happened."""
 
     def run(self, operation: Operation, act: Callable[[], T]) -> T:
+        """`after` is not called for what failed, whether the double or the real disk refused it."""
         self.before(operation)
         result = act()
         self.after(operation)
         return result
 
     def flush_maps(self) -> None:
+        """As the kernel does when it likes: a crash test calls it to have pages reach the disk early."""
         for mapped in list(self.maps):
             mapped.write_back()
 

@@ -103,6 +103,7 @@ class Adoption:
             await allocate_block(self._store, self._node_id, at_least=-(-floor // 1000) * 1000)
 
     def _note(self, scan: Scan, plan: AdoptionPlan, before: Note) -> Note:
+        """What the next adoption is compared with. A topic stays unknown until configs for it came from somewhere."""
         metadata = self._metadata
         settled = plan.configs.keys() | plan.gone
         unknown = {name for name in before.unknown if name not in settled} | set(plan.unknown)
@@ -118,6 +119,8 @@ class Adoption:
         )
 
     def _internal_configs(self) -> dict[str, dict[str, str]]:
+        """Kafka's coordinators make these topics with the same configs everywhere, so theirs are known without a
+        metadata log, and they need no guard: compaction goes on."""
         configs = {}
         for name in (*INTERNAL_TOPICS, SHARE_GROUP_STATE_TOPIC):
             topic = internal_topic(name, self._config, 1)
@@ -128,7 +131,8 @@ class Adoption:
     # -- configs -----------------------------------------------------------------------------------------------------
 
     async def _entity_values(self, metadata: KafkaMetadata, before: Note) -> dict[str, dict[str, str]]:
-        """Node → values of brokers, client quotas and credentials that are new, or that Kafka changed."""
+        """Node → values of brokers, client quotas and credentials that are new, or that Kafka changed. Topics have
+        their own way (`comeback.py`), as theirs may be unknown."""
         now = entity_nodes(metadata, self._node_id)
         topics = f"{paths.TOPIC_CONFIGS}/"
         past = {path: values for path, values in before.configs.items() if not path.startswith(topics)}
@@ -143,6 +147,7 @@ class Adoption:
         return result
 
     async def _config_operations(self, nodes: Mapping[str, Mapping[str, str]]) -> list[Operation]:
+        """Parents are made at once and left there if the adoption fails: empty nodes say nothing."""
         operations: list[Operation] = []
         for path, values in nodes.items():
             data = znodes.encode_config(values)

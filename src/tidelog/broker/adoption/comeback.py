@@ -30,7 +30,11 @@ from tidelog.common.uuids import uuid_to_text
 
 
 def plan_comeback(plan: AdoptionPlan, situation: Situation, before: Note, by_name: Mapping[str, KafkaTopic]) -> None:
-    """Plan what becomes of the topics that the store knows."""
+    """Plan what becomes of the topics that the store knows.
+
+    A topic is deleted here only when two sources agree that Kafka deleted it: its log no longer has what it had at the
+    last adoption, and the disk has no partition of it. One of them alone may be a directory that is not mounted today.
+    """
     for name, image in sorted(situation.known.items()):
         found, kafka = situation.disk.get(name), by_name.get(name)
         if _is_gone(plan, image, found, kafka, before, situation):
@@ -52,7 +56,10 @@ def _is_gone(
     before: Note,
     situation: Situation,
 ) -> bool:
-    """Whether the store's topic is no more: deleted, or another one now bears its name."""
+    """Whether the store's topic is no more: deleted, or another one now bears its name.
+
+    Ids tell, never names: `t` may have been deleted and made anew, and its records are another topic's then.
+    """
     on_disk = found.topic_id if found is not None else None
     if on_disk is not None and on_disk != image.topic_id:
         plan.changes.append(f"{image.name} was deleted and made anew")
@@ -70,6 +77,8 @@ def _is_gone(
 def _renew_configs(
     plan: AdoptionPlan, image: TopicImage, kafka: KafkaTopic | None, before: Note, situation: Situation
 ) -> None:
+    """Three versions are compared, as a merge does: Kafka's of the last time, Kafka's now, and ours. Without the first
+    nobody can tell who changed what; where the other two differ then, the topic is guarded."""
     name, path = image.name, paths.topic_config(image.name)
     ours = situation.configs.get(name, {})
     if kafka is None or kafka.topic_id != image.topic_id:

@@ -27,7 +27,11 @@ def topic_nodes(metadata: KafkaMetadata) -> dict[str, dict[str, str]]:
 
 
 def entity_nodes(metadata: KafkaMetadata, node_id: int) -> dict[str, dict[str, str]]:
-    """Node → values, of this broker and all brokers, client quotas and SCRAM credentials."""
+    """Node → values, of this broker and all brokers, client quotas and SCRAM credentials.
+
+    KRaft keeps credentials in records of their own; in ZooKeeper, and in our store, they are configs of the user. Keys
+    of brokers that we do not know (KRaft's own) are left out: they would only be reported at every start.
+    """
     nodes: dict[str, dict[str, str]] = {}
     for (kind, name), values in metadata.configs.items():
         if kind == BROKER_RESOURCE and name in ("", str(node_id)):
@@ -46,7 +50,11 @@ def entity_nodes(metadata: KafkaMetadata, node_id: int) -> dict[str, dict[str, s
 
 
 def merged(before: Values, now: Values, ours: Values) -> dict[str, str]:
-    """Our values with what Kafka changed between `before` and `now`."""
+    """Our values with what Kafka changed between `before` and `now`.
+
+    Kafka had retention.ms=1 the last time and has 2 now: 2 holds, whatever we have. It had 1 and has 1: ours holds, 3
+    if somebody set that here. It had 1 and has none: none holds. Key by key, as each was set by itself.
+    """
     result = dict(ours)
     for name in before.keys() | now.keys():
         if before.get(name) != now.get(name):

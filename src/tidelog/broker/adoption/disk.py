@@ -1,4 +1,9 @@
-"""What the log directories say by themselves: topics, ids, partitions, leader epochs, producer ids."""
+"""What the log directories say by themselves: topics, ids, partitions, leader epochs, producer ids.
+
+A directory of ZooKeeper's time has nothing else: its metadata was in a ZooKeeper that may be gone. Names of directories
+give topics and partitions, `partition.metadata` (since Kafka 2.8) the topic's id, `leader-epoch-checkpoint` the epochs.
+Which configs a topic had is nowhere on the disk: such topics are guarded (`guard.py`).
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,8 @@ READ_CHUNK = 4 << 20
 
 @dataclass
 class DiskTopic:
+    """A topic as its directories have it. Without an id it was made before topics had one, and gets one now."""
+
     name: str
     topic_id: bytes | None = None
     #: partition → the newest leader epoch that its log knows
@@ -45,6 +52,7 @@ def read_topics(fs: FileSystem, found: Mapping[TopicPartition, Path]) -> dict[st
 
 
 def _latest_epoch(fs: FileSystem, path: Path) -> int:
+    """What cannot be read is no reason to refuse the log: recovery builds the file anew from the batches' headers."""
     file = path / LEADER_EPOCH_FILE
     try:
         lines = checkpoint.read_lines(fs, file)
@@ -55,7 +63,11 @@ def _latest_epoch(fs: FileSystem, path: Path) -> int:
 
 
 def highest_producer_id(logs: Iterable[PartitionLog]) -> int:
-    """The largest producer id that the logs know of; -1 when there is none."""
+    """The largest producer id that the logs know of; -1 when there is none.
+
+    A log remembers those whose records it still has, for a day after the last (producer.id.expiration.ms). A
+    transactional id may hold one that has written nothing for longer; the coordinators' topic knows it.
+    """
     highest = -1
     for log in logs:
         highest = max(highest, max(log.producers.entries, default=-1))

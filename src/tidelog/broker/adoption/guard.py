@@ -1,4 +1,9 @@
-"""The guard over topics whose configs nobody knows: which they are (written in the store), and what it holds back."""
+"""The guard over topics whose configs nobody knows: which they are (written in the store), and what it holds back.
+
+A topic that was compacted, or kept for ever, would lose records under the broker's defaults (delete after a week), and
+nobody could bring them back. So nothing is removed from it until somebody has said what it is to be. Everything else
+about it works: it is served, written to and listed, and a change of any of its configs lifts the guard.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,8 @@ async def guard_unknown(store: Store, configs: TopicConfigs, *, accept_defaults:
 
 
 def guard_unreadable(configs: TopicConfigs, topics: Sequence[str]) -> None:
-    """The same for topics whose config node cannot be read, until it is written anew."""
+    """The same for topics whose config node cannot be read, until it is written anew. Nothing is noted in the store:
+    the node itself says so again at the next start."""
     for topic in topics:
         configs.guard(topic, GUARD)
     if topics:

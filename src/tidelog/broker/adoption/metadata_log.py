@@ -32,6 +32,8 @@ BROKER_RESOURCE = 4
 
 @dataclass
 class KafkaPartition:
+    """Of a cluster's partition, what matters to one of its brokers alone: who had it, and how far its epochs went."""
+
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader_epoch: int
@@ -60,6 +62,8 @@ class KafkaMetadata:
     _pending: list[Message] | None = None
 
     def replay(self, record: Message) -> None:
+        """One record more. KRaft writes large changes as transactions (KIP-868): whoever reads sees all of one or none.
+        A snapshot that ends inside of one does not exist; a log that does was cut off, and the rest never happened."""
         kind = type(record).__name__
         if kind == "BeginTransactionRecord":
             self._pending = []
@@ -75,6 +79,7 @@ class KafkaMetadata:
             self._apply(record)
 
     def _apply(self, record: Any) -> None:
+        """By the name of its type; records that concern brokers, voters or features say nothing to a broker alone."""
         apply = getattr(self, "_" + type(record).__name__, None)
         if apply is not None:
             apply(record)
@@ -83,6 +88,7 @@ class KafkaMetadata:
         self.topics[record.topic_id] = KafkaTopic(record.name, record.topic_id)
 
     def _RemoveTopicRecord(self, record: Any) -> None:
+        """Its configs go with it, without records of their own."""
         topic = self.topics.pop(record.topic_id, None)
         if topic is not None:
             self.configs.pop((TOPIC_RESOURCE, topic.name), None)
@@ -95,6 +101,8 @@ class KafkaMetadata:
             )
 
     def _PartitionChangeRecord(self, record: Any) -> None:
+        """Only what changed is in the record; a leader of -2 means that it did not. Each new leader, and each time that
+        there is none (-1), is a new leader epoch, which the record does not name: it is counted."""
         topic = self.topics.get(record.topic_id)
         partition = topic.partitions.get(record.partition_id) if topic is not None else None
         if partition is None:
@@ -114,6 +122,7 @@ class KafkaMetadata:
             values[record.name] = record.value
 
     def _ClientQuotaRecord(self, record: Any) -> None:
+        """An entity is a set of (type, name), such as user and client id together; a name of None is the default."""
         entity = tuple(sorted(((part.entity_type, part.entity_name) for part in record.entity), key=str))
         values = self.quotas.setdefault(entity, {})
         if record.remove:
@@ -134,11 +143,13 @@ class KafkaMetadata:
         self.acls -= 1
 
     def _ProducerIdsRecord(self, record: Any) -> None:
+        """Each names the first id that no block has had yet. Blocks are given to brokers, used up or not."""
         self.next_producer_id = max(self.next_producer_id, record.next_producer_id)
 
 
 def read_metadata_log(fs: FileSystem, directory: Path) -> KafkaMetadata:
-    """Fold the newest snapshot and the log behind it."""
+    """Fold the newest snapshot and the log behind it. Segments may begin before the snapshot's end: Kafka deletes them
+    later, so what the snapshot has already is passed over by its offset."""
     names = fs.listdir(directory)
     snapshots = sorted(name for name in names if _SNAPSHOT.match(name))
     segments = sorted(name for name in names if _SEGMENT.match(name))

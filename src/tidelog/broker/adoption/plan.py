@@ -24,6 +24,7 @@ ELSEWHERE = 2**31 - 1
 
 
 def plan_adoption(situation: Situation, rng: Rng) -> AdoptionPlan:
+    """In the order of names, so that the same directories give the same plan."""
     plan = AdoptionPlan()
     by_name = situation.by_name
     if situation.before is not None:
@@ -40,7 +41,8 @@ def plan_adoption(situation: Situation, rng: Rng) -> AdoptionPlan:
 def _take(
     plan: AdoptionPlan, name: str, found: DiskTopic, kafka: KafkaTopic | None, situation: Situation, rng: Rng
 ) -> None:
-    """A topic that the store does not know."""
+    """A topic that the store does not know. Its id is the directory's, else the metadata log's, else a new one: clients
+    that know the topic by its id go on with it."""
     if kafka is not None and found.topic_id not in (None, kafka.topic_id):
         kafka = None  # a topic of that name was made anew: the metadata log's is another one
     # Internal topics have the same configs everywhere.
@@ -59,6 +61,7 @@ def _take(
 def _state(
     name: str, topic_id: bytes, index: int, found: DiskTopic, kafka: KafkaTopic | None, situation: Situation
 ) -> PartitionState:
+    """This node leads what lies here, alone: the other replicas were those of a cluster that is no more."""
     known = kafka.partitions.get(index) if kafka is not None else None
     epoch = known.leader_epoch if known is not None else -1
     node_id, controller_epoch = situation.node_id, situation.controller_epoch

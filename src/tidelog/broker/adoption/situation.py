@@ -15,6 +15,8 @@ from tidelog.common.named_tuple import NamedTuple
 
 @dataclass
 class AdoptionPlan:
+    """What is to be written, and what is to be said about it. Nothing of it has happened when it is refused."""
+
     operations: list[Operation] = field(default_factory=list)
     adopted: list[str] = field(default_factory=list)
     #: Topics whose configs nobody knows.
@@ -46,4 +48,5 @@ class Situation(NamedTuple):
         return {topic.name: topic for topic in self.metadata.topics.values()} if self.metadata is not None else {}
 
     def kafka_configs(self, name: str) -> Mapping[str, str]:
+        """What Kafka has set for a topic; nothing is an answer, too, as long as there is a metadata log to give it."""
         return self.metadata.configs.get((TOPIC_RESOURCE, name), {}) if self.metadata is not None else {}

@@ -19,7 +19,10 @@ from tidelog.log.names import INDEX_KINDS, split_name
 
 
 def bring_back(manager: LogManager, known: Mapping[str, TopicImage], found: Mapping[TopicPartition, Path]) -> list[str]:
-    """Rename them back; returns the partitions. One that lies there twice is left to the operator."""
+    """Rename them back; returns the partitions. One that lies there twice is left to the operator.
+
+    The id decides, not the name: Kafka may have set aside an older topic that was deleted here since.
+    """
     strays: dict[TopicPartition, list[Path]] = {}
     for directory in manager.live_dirs:
         for path, name in directory.partitions():
@@ -36,6 +39,7 @@ def bring_back(manager: LogManager, known: Mapping[str, TopicImage], found: Mapp
 
 
 def _restore(manager: LogManager, tp: TopicPartition, path: Path) -> None:
+    """Indexes go before the name comes back: a crash in between leaves a stray as before, with fewer files."""
     fs = manager.fs
     for file in fs.listdir(path):
         parts = split_name(file)

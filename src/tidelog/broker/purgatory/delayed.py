@@ -66,6 +66,9 @@ class DelayedOperation:
 
 
 class Purgatory(Generic[K]):
+    """Kafka's DelayedOperationPurgatory. Kafka leaves completed operations in their lists and purges those from time to
+    time, as its threads cannot take them out cheaply; one thread can, and does."""
+
     def __init__(self, name: str, timer: LoopTimer, completions: Completions) -> None:
         self.name = name
         self._timer = timer
@@ -85,7 +88,11 @@ class Purgatory(Generic[K]):
         return len(self._watchers)
 
     def try_or_watch(self, operation: DelayedOperation, keys: Iterable[K], timeout_ms: int) -> bool:
-        """Complete the operation now if that can be, else watch the keys for it; whether it is complete."""
+        """Complete the operation now if that can be, else watch the keys for it; whether it is complete.
+
+        Between the look and the watch nothing can change: both are one step of the event loop. Kafka has to look again
+        after it has begun to watch. With no time left, an operation expires here and never waits.
+        """
         expired = not operation.take() and timeout_ms <= 0
         if expired:
             operation.expired = True
@@ -113,6 +120,7 @@ class Purgatory(Generic[K]):
         return len(ready)
 
     def _expire(self, operation: DelayedOperation) -> None:
+        """Its time is up: it is answered with what there is (a fetch), or with an error (a produce)."""
         if not operation.completed:
             operation.expired = True
             operation._end()

@@ -1,4 +1,11 @@
-"""The broker's own purgatories, on one timer, with one queue of completions."""
+"""The broker's own purgatories, on one timer, with one queue of completions.
+
+    produce         acks=all: until the in-sync replicas have the records
+    fetch           until fetch.min.bytes are there, or fetch.max.wait.ms is over
+    delete_records  until every follower's log starts where it was asked to
+
+One queue, because what one completes may satisfy another: a produce that is answered lets its client fetch.
+"""
 
 from __future__ import annotations
 

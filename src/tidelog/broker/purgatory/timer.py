@@ -28,6 +28,7 @@ class LoopTimer:
         return len(self._wheel)
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> TimerEntry:
+        """To the millisecond, and never in the same one: what is due at once still takes its turn."""
         entry = self._wheel.schedule(self._now_ms() + max(1, round(seconds * 1000)), callback)
         self._arm()
         return entry
@@ -52,6 +53,8 @@ class LoopTimer:
         return int(self._clock.monotonic() * 1000 + 0.001)
 
     def _arm(self) -> None:
+        """Have the loop ring for the next bucket. A timer that rings too early is let be: it finds nothing to do and
+        arms the right one, which is cheaper than to cancel one at each change."""
         due = self._wheel.next_due()
         if due is None or (self._armed is not None and self._armed_for <= due):
             return

@@ -109,6 +109,8 @@ class TimingWheel:
         return fired
 
     def _place(self, entry: TimerEntry) -> None:
+        """Into the finest wheel that reaches so far. A deadline that has passed falls into the next tick: `advance`
+        calls nobody from within `schedule`."""
         deadline = max(entry.deadline_ms, self._now + TICK_MS)
         level = 0
         while deadline >= self._now - self._now % self._wheels[level].tick_ms + self._wheels[level].span_ms:

@@ -47,6 +47,8 @@ Watch = Callable[[WatchEvent], None]
 
 
 class Create(NamedTuple):
+    """Make a node. `sequential` appends ten digits to its name; `ephemeral` ties it to the session."""
+
     path: str
     data: bytes = b""
     ephemeral: bool = False

@@ -61,6 +61,9 @@ class _Commit(NamedTuple):
 
 
 class _Watches:
+    """A session's watches. One is spent when it fires; who wants to hear of the next change looks again, and so cannot
+    miss what happened in between: looking and watching are one step."""
+
     def __init__(self) -> None:
         self.data: dict[str, list[Watch]] = {}
         self.children: dict[str, list[Watch]] = {}
@@ -93,6 +96,7 @@ class LocalStore:
         self._lost: StoreLostError | None = None
 
     def session(self) -> LocalSession:
+        """A session of its own for each broker: its ephemeral nodes and watches end with it, and with nobody else's."""
         session = LocalSession(self, self._next_session)
         self._sessions[self._next_session] = session
         self._next_session += 1
@@ -123,7 +127,11 @@ class LocalStore:
         return self._tree
 
     async def settled(self) -> None:
-        """Wait until every write so far is durable, or taken back."""
+        """Wait until every write so far is durable, or taken back.
+
+        Reads wait here. The tree in memory is ahead of the disk: whoever acted on what it shows (told a client that
+        its topic is there) would have lied if the power failed before the commit.
+        """
         if self._pending:
             await asyncio.wait([self._pending[-1].done])
         if self._lost is not None:
@@ -153,6 +161,7 @@ class LocalStore:
         return done
 
     def forget(self, session_id: int) -> None:
+        """A session has ended: no event is for it any more."""
         self._sessions.pop(session_id, None)
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -181,6 +190,8 @@ class LocalStore:
         return None
 
     def _execute(self, connection: sqlite3.Connection, batch: list[_Commit]) -> None:
+        """In the order of the commits: a path that one of them removes may be made again by the next. `begin immediate`
+        takes the lock now, where a lock that is taken late could fail half way."""
         connection.execute("begin immediate")
         for commit in batch:
             connection.executemany("delete from node where path = ?", [(path,) for path in commit.gone])
@@ -203,6 +214,7 @@ class LocalStore:
             self._write_queued(loop)
 
     def _committed(self, batch: list[_Commit]) -> None:
+        """Durable: commit by commit, let who asked for it go on, and call who watches what it changed."""
         for commit in batch:
             self._pending.popleft()
             if not commit.done.done():
@@ -233,7 +245,11 @@ class LocalStore:
 
 
 class LocalSession:
-    """A session on a `LocalStore`; see `api.Store` for what each method promises."""
+    """A session on a `LocalStore`; see `api.Store` for what each method promises.
+
+    ZooKeeper expires a session of which it hears nothing for some seconds. This one lives in the same process as its
+    store, so it ends when it is closed, when the store is lost, or when a test ends it as ZooKeeper would (`expire`).
+    """
 
     def __init__(self, store: LocalStore, session_id: int) -> None:
         self.session_id = session_id
@@ -250,6 +266,7 @@ class LocalSession:
         return node.data, node.stat
 
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """One wait for all of them: a start reads every partition's state, and there may be ten thousand."""
         await self._readable()
         nodes = [self._store.tree.nodes.get(path) for path in paths]
         return [None if node is None else (node.data, node.stat) for node in nodes]
@@ -263,6 +280,7 @@ class LocalSession:
         return None if node is None else node.stat
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str]:
+        """Sorted, where ZooKeeper promises no order: what is done for each is then done in the same order each time."""
         await self._readable()
         names = sorted(self._store.tree.node(path).children)
         if watch is not None:
@@ -295,6 +313,8 @@ class LocalSession:
         await self.multi([Delete(path, version)])
 
     async def multi(self, operations: Sequence[Operation]) -> list[Result]:
+        """Applied to the tree at once, answered when it is on disk. Who is cancelled while waiting has made the change
+        all the same, and does not know it: callers that must know run as a `Change`, which nobody cancels."""
         self._check_alive()
         applied = self._store.tree.apply(operations, self.session_id)
         await self._store.commit(applied)
@@ -311,6 +331,7 @@ class LocalSession:
     # -- what the store calls ----------------------------------------------------------------------------------------
 
     def end(self, *, lost: bool) -> asyncio.Future[None] | None:
+        """Give up the ephemeral nodes; what to wait for until that is durable. Nothing can be asked of it any more."""
         if self._over:
             return None
         self._over = True
@@ -325,12 +346,14 @@ class LocalSession:
         return ended
 
     def lose(self) -> None:
+        """Tell whoever holds the session that it is over: a broker then ends, as others may hold what was its own."""
         self._over = True
         callbacks, self._lost_callbacks = self._lost_callbacks, []
         for callback in callbacks:
             callback()
 
     def fire(self, event: WatchEvent) -> None:
+        """Each session has its own watches, and hears of every change, its own included."""
         for watch in self._watches.take(event):
             watch(event)
 
@@ -344,10 +367,13 @@ class LocalSession:
 
 
 def _disk_full(error: BaseException) -> bool:
+    """By the primary code, the low byte: SQLite's extended codes tell of where it was noticed."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    """Any thread may use the connection, but one at a time: the loop opens and closes it, the writer writes. Who finds
+    it locked is told so at once: another broker has it for as long as it runs."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
     try:
         _prepare(connection)
@@ -366,6 +392,8 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
+    """`synchronous = full` syncs the log at every commit: what was answered survives a power loss. The schema is made
+    in one transaction, so that a crash leaves a store or none."""
     connection.execute("pragma locking_mode = exclusive")
     connection.execute("pragma journal_mode = wal")
     connection.execute("pragma synchronous = full")
@@ -378,5 +406,6 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _load(connection: sqlite3.Connection) -> Tree:
+    """By path: a parent's is a prefix of its children's, and so comes first."""
     transaction = int(connection.execute("select value from store where name = 'transaction'").fetchone()[0])
     return Tree(map(Row._make, connection.execute("select * from node order by path")), transaction)

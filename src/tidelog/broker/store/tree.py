@@ -2,8 +2,11 @@
 
 `Tree.apply` takes the operations of one multi and applies all of them or none: each step notes how to undo itself,
 and a refusal walks the notes backwards. What happened comes back as `Applied`: the results, the watch events in
-the order in which they arose, and the paths whose durable form changed. No I/O,
-no clock, no threads: `local.py` has those.
+the order in which they arose, and the paths whose durable form changed. No I/O, no clock, no threads: `local.py` has
+those.
+
+Each multi is a transaction with a number of its own, as in ZooKeeper (zxid): it is what `created` and `modified` hold.
+One that was refused or taken back gives its number back, so that numbers count what really happened.
 
 Paths are absolute (`/a/b`), without empty, `.` or `..` parts, and without a slash at the end; the root always exists.
 A sequential node gets its parent's child version, as ten digits: it never repeats, even after deletions.
@@ -38,6 +41,8 @@ from tidelog.common.named_tuple import NamedTuple
 
 
 class Node:
+    """One node. Its path is the key under which the tree keeps it; `children` are names, not paths."""
+
     __slots__ = ("child_version", "children", "created", "data", "ephemeral_owner", "modified", "version")
 
     def __init__(
@@ -59,6 +64,9 @@ class Node:
 
 
 class Applied(NamedTuple):
+    """What one multi did. `undo` holds a step per change, to be walked backwards: later changes stand on earlier ones.
+    It is kept until the change is on disk, as a full disk takes back what memory has believed already."""
+
     results: list[Result]
     events: list[WatchEvent]
     touched: set[str]
@@ -92,6 +100,7 @@ class Tree:
             self.nodes[parent].children.add(name)
 
     def node(self, path: str) -> Node:
+        """Raises NoNodeError, or InvalidPathError for what could never be there: the cheap look comes first."""
         try:
             return self.nodes[path]
         except KeyError:
@@ -106,6 +115,8 @@ class Tree:
         return Row(path, node.data, node.created, node.modified, node.version, node.child_version)
 
     def apply(self, operations: Sequence[Operation], session: int) -> Applied:
+        """All of it or nothing. Each operation sees what those before it did: a parent may be made and filled in one
+        multi, and a check may hold what an earlier step wrote. The error that is raised says which one was refused."""
         self.transaction += 1
         applied = Applied([], [], set(), [])
         for index, operation in enumerate(operations):
@@ -118,16 +129,18 @@ class Tree:
         return applied
 
     def take_back(self, applied: Applied) -> None:
-        """Undo what was applied last."""
+        """Undo what was applied last. Only ever the last: two that are taken back go in the opposite order."""
         for step in reversed(applied.undo):
             step()
         self.transaction -= 1
 
     def end_session(self, session: int) -> Applied:
-        """Remove the session's ephemeral nodes."""
+        """Remove the session's ephemeral nodes, in one transaction: who looks at several of them (a broker's
+        registration and its being the controller) never sees one gone and the other there."""
         return self.apply([Delete(path) for path in sorted(self.ephemerals.get(session, ()))], session)
 
     def _apply(self, operation: Operation, session: int, applied: Applied) -> Result:
+        """A check changes nothing: it makes the whole multi depend on a version of a node that it does not write."""
         if isinstance(operation, SetData):
             return self._set(operation, applied)
         if isinstance(operation, Create):
@@ -139,6 +152,8 @@ class Tree:
         return None
 
     def _create(self, operation: Create, session: int, applied: Applied) -> str:
+        """The path, which for a sequential node is known only now. ZooKeeper's rules: the parent must be there, and
+        must not be ephemeral, as a child would outlive it."""
         path = operation.path
         # The name of a sequential node may be empty: its digits are the name.
         check_path(path + "0" if operation.sequential else path)
@@ -164,6 +179,8 @@ class Tree:
         return path
 
     def _set(self, operation: SetData, applied: Applied) -> Stat:
+        """Compare and set: with a version, the write succeeds only if nobody has written since that version was read.
+        That is all that two who believe themselves to be the controller have between them."""
         node = self.node(operation.path)
         _check_version(operation.path, node, operation)
         before = (node.data, node.version, node.modified)
@@ -178,6 +195,7 @@ class Tree:
         return node.stat
 
     def _delete(self, operation: Delete, applied: Applied) -> None:
+        """Leaves only: whoever deletes a tree names its nodes children first (`api.delete_tree_operations`)."""
         path = operation.path
         node = self.node(path)
         if path == "/":
@@ -200,10 +218,12 @@ class Tree:
         applied.touched.update((path, parent_path))
 
     def _link(self, parent: Node, name: str, child_version_step: int = 1) -> None:
+        """Undoing a deletion steps back: the child version counts what happened, and names sequential nodes."""
         parent.children.add(name)
         parent.child_version += child_version_step
 
     def _remove(self, path: str, owner: int, parent: Node, name: str, child_version_step: int) -> None:
+        """Deletes a node, or undoes its making: then the parent's child version steps back, as if it had never been."""
         del self.nodes[path]
         parent.children.discard(name)
         parent.child_version += child_version_step
@@ -221,6 +241,7 @@ def split(path: str) -> tuple[str, str]:
 
 
 def check_path(path: str) -> None:
+    """Raise InvalidPathError for what ZooKeeper would refuse: a store on it is to take the same paths."""
     if path == "/":
         return
     if not path.startswith("/") or any(part in ("", ".", "..") for part in path[1:].split("/")) or "\0" in path:

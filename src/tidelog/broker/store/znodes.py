@@ -2,6 +2,13 @@
 
 Encoders write the newest version; decoders also take older ones (a topic of version 1 or 2 has no topic id), because a
 store could be a ZooKeeper that others wrote to. A node that cannot be read raises `StoreError` naming its path.
+
+The fields are Kafka's, odd ones included, as its brokers read them: numbers in quotes (timestamps, blocks of producer
+ids), partitions as names of an object (JSON has no other keys), a `jmx_port` of -1 for none.
+
+    /brokers/topics/t                     {"partitions": {"0": [1, 2]}, "topic_id": "…", "adding_replicas": {}, …}
+    /brokers/topics/t/partitions/0/state  {"leader": 1, "leader_epoch": 4, "isr": [1, 2], "controller_epoch": 9, …}
+    /brokers/ids/1                        {"endpoints": ["PLAINTEXT://host:9092"], "rack": "a", "version": 5, …}
 """
 
 from __future__ import annotations
@@ -18,6 +25,9 @@ PRODUCER_ID_BLOCK_SIZE = 1000
 
 
 class TopicNode(NamedTuple):
+    """`assignment` is what a topic's replicas are to be; while they are moved, it holds old and new ones together, and
+    the other two say which of them come and which go (KIP-455)."""
+
     topic_id: bytes
     assignment: dict[int, tuple[int, ...]]
     adding: dict[int, tuple[int, ...]]
@@ -25,6 +35,9 @@ class TopicNode(NamedTuple):
 
 
 class StateNode(NamedTuple):
+    """Who leads a partition. The node's own version, which counts every write, is the *partition epoch*: a leader that
+    wants to change its in-sync replicas names the one it knows (KIP-497)."""
+
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
@@ -32,13 +45,16 @@ class StateNode(NamedTuple):
 
 
 class BrokerNode(NamedTuple):
+    """A live broker, as others read it: listener name → security protocol, and where each listener is."""
+
     endpoints: list[str]
     protocols: dict[str, str]
     rack: str | None
 
 
 class ProducerIdBlock(NamedTuple):
-    """Ids [first, first + size)."""
+    """Ids [first, first + size). The store is asked once for a thousand producers, and what a broker had left of its
+    block when it stopped is never given out: ids are plenty, and one that is used twice would mix two producers up."""
 
     first: int
     size: int
@@ -71,12 +87,14 @@ def encode_broker(
 
 
 def decode_broker(path: str, data: bytes) -> BrokerNode:
+    """Versions before 2 (Kafka 0.8) know no endpoints: one plain listener, by host and port."""
     value = _decode(path, data)
     endpoints = value.get("endpoints") or [f"PLAINTEXT://{value['host']}:{value['port']}"]
     return BrokerNode(endpoints, dict(value.get("listener_security_protocol_map") or {}), value.get("rack"))
 
 
 def encode_topic(node: TopicNode) -> bytes:
+    """Version 3: with the topic's id, by which a topic that was deleted and made anew is told from the old one."""
     return _encode(
         {
             "removing_replicas": _lists(node.removing),
@@ -89,6 +107,7 @@ def encode_topic(node: TopicNode) -> bytes:
 
 
 def decode_topic(path: str, data: bytes) -> TopicNode:
+    """A topic of before Kafka 2.8 has no id, which reads as zeros here: the controller gives it one when it loads."""
     value = _decode(path, data)
     try:
         topic_id = uuid_from_text(value["topic_id"]) if value.get("topic_id") else ZERO_UUID
@@ -103,6 +122,7 @@ def decode_topic(path: str, data: bytes) -> TopicNode:
 
 
 def encode_state(node: StateNode) -> bytes:
+    """Version 1 is all that there ever was of this node, in Kafka as here."""
     isr = ",".join(map(str, node.isr))
     # Written by hand: a thousand of these make a topic, and they are all alike.
     return (
@@ -129,6 +149,8 @@ def encode_config(config: Mapping[str, str]) -> bytes:
 
 
 def decode_config(path: str, data: bytes) -> dict[str, str]:
+    """A node without data has nothing set. All values are text in either direction; what they mean is for the
+    declaration of their key to say."""
     if not data:
         return {}
     config = _decode(path, data).get("config")
@@ -143,6 +165,7 @@ def encode_config_change(entity_path: str) -> bytes:
 
 
 def encode_controller(node_id: int, timestamp_ms: int) -> bytes:
+    """Version 2 names KRaft's epoch, for clusters on their way from ZooKeeper to KRaft: -1 where nobody moves."""
     return _encode({"version": 2, "brokerid": node_id, "timestamp": str(timestamp_ms), "kraftControllerEpoch": -1})
 
 
@@ -151,6 +174,7 @@ def decode_controller(data: bytes) -> int:
 
 
 def encode_producer_id_block(block: ProducerIdBlock, node_id: int) -> bytes:
+    """Kafka writes the last id of the block, not the first of the next one, and both as text."""
     last = block.first + block.size - 1
     return _encode({"version": 1, "broker": node_id, "block_start": str(block.first), "block_end": str(last)})
 
@@ -194,6 +218,7 @@ def _lists(replicas: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
 
 
 def _tuples(replicas: Mapping[str, Sequence[int]]) -> dict[int, tuple[int, ...]]:
+    """By the number of the partition: as text, "10" would come before "2"."""
     return {
         int(partition): tuple(map(int, nodes)) for partition, nodes in sorted(replicas.items(), key=lambda i: int(i[0]))
     }
