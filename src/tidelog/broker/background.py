@@ -32,6 +32,7 @@ from tidelog.common.errors import KafkaError
 from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.manager.manager import LogManager
 from tidelog.log.manager.tasks import CheckpointTask
+from tidelog.net.pauses import breathe
 
 if TYPE_CHECKING:
     from tidelog.log.cleaner.rewriter import Rewriter
@@ -141,7 +142,7 @@ class Background:
         for count, segments in enumerate(self._log_manager.retention()):
             deleted += segments
             if segments or count % CHUNK == CHUNK - 1:  # a deletion may have waited for the disk
-                await asyncio.sleep(0)
+                await breathe()
         if deleted:
             logger.info("Retention removed %d segments", deleted)
 
@@ -175,7 +176,7 @@ class Background:
         for count, partition in enumerate(list(self._replicas.partitions())):
             partition.log.producers.expire(now)
             if count % CHUNK == CHUNK - 1:
-                await asyncio.sleep(0)
+                await breathe()
 
     async def _clean(self) -> None:
         """Clean log after log until none is worth a pass; the maps of keys are held only while there is work."""

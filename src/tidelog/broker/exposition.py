@@ -10,7 +10,6 @@ time; the numbers of one scrape are of slightly different moments, as they are i
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
@@ -20,6 +19,7 @@ from tidelog.broker.metrics import Metrics, Traffic
 from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.manager.manager import LogManager
+from tidelog.net.pauses import breathe
 from tidelog.protocol.api import ApiKey
 
 #: Partitions whose numbers are read in one turn of the loop.
@@ -52,7 +52,7 @@ class Exposition:
         for start in range(0, len(partitions), SLICE):
             for partition in partitions[start : start + SLICE]:
                 numbers.logs.append((*partition.tp, partition.log.size, partition.log.log_end_offset))
-            await asyncio.sleep(0)
+            await breathe()
         return await self._run(numbers.text)
 
     def _numbers(self) -> Numbers:

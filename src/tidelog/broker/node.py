@@ -50,6 +50,7 @@ from tidelog.common.fs import LOCAL_FS, FileSystem
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
 from tidelog.log.manager.manager import LogManager
+from tidelog.net.pauses import breathe
 
 if TYPE_CHECKING:
     from tidelog.broker.adoption.adopt import Adoption
@@ -211,7 +212,7 @@ class Node:
         self._make_replicas()
         self._make_controller()
         office = asyncio.get_running_loop().create_task(self.controller.take_office())
-        await asyncio.sleep(0)  # until the store's thread writes and syncs: there is something to do meanwhile
+        await breathe()  # until the store's thread writes and syncs: there is something to do meanwhile
         self._meanwhile()
         await self.registration.announce(self.config.advertised)
         await office

@@ -18,6 +18,7 @@ import click
 
 from tidelog.cli.properties_file import read_properties
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.net.pauses import pause
 
 if TYPE_CHECKING:
     from tidelog.client.cluster_client import ClusterClient
@@ -102,7 +103,7 @@ async def _say_who_is_waited_for(cluster: ClusterClient, settings: dict[str, obj
 
     silent = 0.0
     while True:
-        await asyncio.sleep(WATCH_SECONDS)
+        await pause(WATCH_SECONDS)
         silent = 0.0 if cluster.is_connected else silent + WATCH_SECONDS
         if silent == PATIENCE_SECONDS:
             Output().remark(f"Waiting for a broker at {settings['bootstrap.servers']}; Ctrl-C gives up.")

@@ -27,6 +27,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import NO_NODE, TopicPartition
 from tidelog.net.node_client import NodeClient
+from tidelog.net.pauses import pause
 from tidelog.protocol.messages import FindCoordinatorRequest, MetadataRequest
 
 T = TypeVar("T")
@@ -171,7 +172,7 @@ class ClusterClient:
                 wait = self.wait_before_retry(attempt)
                 if not error.retriable or self.clock.monotonic() + wait > deadline:
                     raise
-            await asyncio.sleep(wait)
+            await pause(wait)
             attempt += 1
 
     def wait_before_retry(self, attempt: int) -> float:

@@ -21,7 +21,6 @@ are gone, and writing them anew could only guess what readers have already seen.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
@@ -36,6 +35,7 @@ from tidelog.client.transaction_requests import (
     end_transaction,
 )
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.net.pauses import pause
 from tidelog.spark.decisions import (
     Decision,
     DecisionLog,
@@ -114,7 +114,7 @@ class CommitProtocol:
         for _ in range(_ABORT_ROUNDS):  # tasks that Spark has not stopped yet may open one more
             if not await abort_strays(self._cluster, self._log, decision):
                 break
-            await asyncio.sleep(_ABORT_PAUSE)
+            await pause(_ABORT_PAUSE)
             await self._log.read()
 
     async def _check_alive(self, transactions: tuple[OpenTransaction, ...]) -> None:

@@ -20,6 +20,7 @@ from tidelog.net._receive import ReceiveBuffers
 from tidelog.net._senders import Senders
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
 from tidelog.net.listener import Listener
+from tidelog.net.pauses import pause
 
 #: How often silent connections are looked for, at most.
 SWEEP_SECONDS = 10.0
@@ -114,7 +115,7 @@ class SocketServer:
         for _ in range(100):
             if not self.table.connections:
                 break
-            await asyncio.sleep(0.001)
+            await pause(0.001)
         if self.senders is not None:
             self.senders.stop()
         self.workers.stop()

@@ -8,13 +8,13 @@ already go on being served.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tidelog.broker.metadata.control_messages import LeaderAndIsr, StopReplica, UpdateMetadata
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import INTERNAL_TOPICS, TopicPartition
+from tidelog.net.pauses import breathe
 
 if TYPE_CHECKING:
     from tidelog.broker.metadata.cache import MetadataCache
@@ -54,7 +54,7 @@ class ControlRequests:
         for start in range(0, len(states), CHUNK):
             failures |= self._replicas.apply_leader_and_isr(states[start : start + CHUNK])
             if start + CHUNK < len(states):
-                await asyncio.sleep(0)
+                await breathe()
         return failures
 
     async def stop_replica(self, message: StopReplica) -> Mapping[TopicPartition, ErrorCode]:
@@ -64,7 +64,7 @@ class ControlRequests:
         for start in range(0, len(message.partitions), DELETE_CHUNK):
             chunk = message.partitions[start : start + DELETE_CHUNK]
             failures |= self._replicas.stop_replicas(chunk, delete=message.delete)
-            await asyncio.sleep(0)
+            await breathe()
         return failures
 
     async def update_metadata(self, message: UpdateMetadata) -> None:

@@ -29,6 +29,7 @@ from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.types import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from tidelog.log.config import LogConfig
 from tidelog.log.directory.log_dir import LogDir
+from tidelog.net.pauses import breathe
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
@@ -154,7 +155,7 @@ class ReplicaManager:
     async def _make_expected(self) -> None:
         while self._expected:
             self.apply_leader_and_isr(list(islice(self._expected.values(), MAKE_CHUNK)))
-            await asyncio.sleep(0)
+            await breathe()
 
     def _made(self, tp: TopicPartition) -> Partition | None:
         """An expected partition, made now."""

@@ -22,6 +22,7 @@ from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.log.directory.log_dir import disk_error
+from tidelog.net.pauses import breathe
 
 if TYPE_CHECKING:
     from tidelog.broker.config.broker_config import BrokerConfig
@@ -137,7 +138,7 @@ class ReplicaMovers:
     async def _throttle(self, copied: int) -> None:
         """Hold `replica.alter.log.dirs.io.max.bytes.per.second`, by pauses between chunks; at least take a breath."""
         pause = copied / max(self._config[keys.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND], 1)
-        await (self._timer.sleep(pause) if pause >= SHORTEST_PAUSE else asyncio.sleep(0))
+        await (self._timer.sleep(pause) if pause >= SHORTEST_PAUSE else breathe())
 
     async def _copy_some(self, move: _Move) -> int | None:
         """Copy a chunk; its bytes, or None when the copy is complete (then nothing has run since it was looked at)."""

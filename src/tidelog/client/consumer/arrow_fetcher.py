@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.client.consumer.fetcher import Fetched, Fetcher
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
+from tidelog.net.pauses import breathe
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,7 +69,7 @@ class ArrowFetcher:
             left = deadline - self.fetcher.clock.monotonic()
             if self._polling is None and not self.fetcher.done and len(self._decoding) < _AHEAD and left > 0:
                 self._polling = asyncio.ensure_future(self.fetcher.poll(left))
-                await asyncio.sleep(0)  # lets the request leave
+                await breathe()  # lets the request leave
             if self._decoding and self._decoding[0].done():
                 batches, rest = self._decoding.popleft().result()
                 if rest is not None:

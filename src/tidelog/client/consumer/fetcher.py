@@ -39,6 +39,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.net.fetch_session import FetchPosition, FetchSession
+from tidelog.net.pauses import breathe, pause
 from tidelog.protocol.messages import FetchRequest
 from tidelog.records.kernel._batches import BatchRun
 
@@ -149,7 +150,7 @@ class Fetcher:
             if self._problem is not None:
                 raise self._taken_problem()
             if not self._in_flight:
-                await asyncio.sleep(min(wait, self._blocked_for()))
+                await pause(min(wait, self._blocked_for()))
                 continue
             tasks = set(self._in_flight.values())
             finished, _ = await asyncio.wait(tasks, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
@@ -189,7 +190,7 @@ class Fetcher:
                 self._in_flight[node_id] = asyncio.create_task(self._fetch(node_id, positions))
                 started = True
         if started:
-            await asyncio.sleep(0)  # lets the requests leave before the caller goes off to decode
+            await breathe()  # lets the requests leave before the caller goes off to decode
 
     async def _wanted(self) -> dict[int, dict[TopicPartition, FetchPosition]]:
         """What to ask each leader for. Partitions that failed a moment ago are left out until their wait is over; those

@@ -18,7 +18,6 @@ that an ended transaction keeps its producer epoch and a repeated end is recogni
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from tidelog.client import config as keys
@@ -31,6 +30,7 @@ from tidelog.client.transaction_requests import add_partitions, end_transaction,
 from tidelog.common.errors import UsageError
 from tidelog.common.types import NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from tidelog.net.large_buffers import LargeBuffers
+from tidelog.net.pauses import breathe
 from tidelog.records.codec.compression import Codec
 from tidelog.records.format.layout import RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET
 
@@ -165,7 +165,7 @@ class ArrowProducer:
         deadline = clock.monotonic() + self._delivery_timeout
         for number, order in placed:
             self._queue(TopicPartition(topic, number), rows, order, deadline)
-        await asyncio.sleep(0)
+        await breathe()
         await self._make_room()
 
     def _queue(self, tp: TopicPartition, rows: ArrowRows, order: pa.UInt64Array | None, deadline: float) -> None:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_OFFSET, TopicPartition
+from tidelog.net.pauses import pause
 
 #: Writes one batch and returns its base offset; raises KafkaError.
 Write = Callable[[TopicPartition, memoryview], Awaitable[int]]
@@ -154,4 +155,4 @@ class PartitionQueue:
                 self._queue.appendleft(batch)
         under_way.clear()
         self._failures += 1
-        await asyncio.sleep(wait)
+        await pause(wait)
