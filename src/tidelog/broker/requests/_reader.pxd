@@ -68,7 +68,8 @@ cdef inline int64_t read_i64(Cursor* c) noexcept nogil:
 
 
 cdef inline uint32_t read_unsigned(Cursor* c) noexcept nogil:
-    """An unsigned varint of at most 32 bits."""
+    """An unsigned varint of at most 32 bits: seven bits a byte, the lowest first, the high bit says that more
+    follow."""
     cdef uint64_t value = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -86,13 +87,18 @@ cdef inline uint32_t read_unsigned(Cursor* c) noexcept nogil:
 
 
 cdef inline Py_ssize_t read_length(Cursor* c, bint compact, int width) noexcept nogil:
-    """The length of a string (width 2), or of bytes or an array (width 4); -1 is null."""
+    """The length of a string (width 2), or of bytes or an array (width 4); -1 is null.
+
+    Flexible versions write length + 1 as a varint, whatever it is the length of: 0 is null, 1 is empty. A length may be
+    any number: it is `skip` that compares it with the bytes that are left.
+    """
     if compact:
         return <Py_ssize_t>read_unsigned(c) - 1
     return read_i16(c) if width == 2 else read_i32(c)
 
 
 cdef inline void skip_tags(Cursor* c) noexcept nogil:
+    """Pass over a section of tagged fields (KIP-482): a count, and for each its number, its size and so many bytes."""
     cdef uint32_t count = read_unsigned(c)
     while count and not c.bad:
         read_unsigned(c)

@@ -13,6 +13,8 @@ from tidelog.broker.requests._reader cimport store_16, store_32, store_64
 
 
 cdef class Writer:
+    """Puts what it is given behind what it has. `size` bytes of `data` are in use; `room` is all that there is."""
+
     def __init__(self, bytes head):
         self.parts = []
         self.data = bytearray(256)
@@ -21,6 +23,8 @@ cdef class Writer:
         self.put_bytes(head)
 
     cdef uint8_t* take(self, Py_ssize_t count) except NULL:
+        """Room for so many bytes, which the caller fills. The memory may move: no pointer into it outlives the next
+        put."""
         cdef uint8_t* at
         if self.room - self.size < count:
             self.room = 2 * (self.size + count)
@@ -42,6 +46,7 @@ cdef class Writer:
         return 0
 
     cdef int put_varint(self, uint32_t value) except -1:
+        """Seven bits a byte, the lowest first; the high bit says that more follow. 300 is AC 02."""
         while value >= 0x80:
             self.take(1)[0] = <uint8_t>(value | 0x80)
             value >>= 7
@@ -49,6 +54,10 @@ cdef class Writer:
         return 0
 
     cdef int put_length(self, Py_ssize_t length, bint compact, int width) except -1:
+        """The length of a string (width 2), or of bytes or an array (width 4); -1 is null.
+
+        Flexible versions write length + 1 as a varint, whatever it is the length of: 0 is null, 1 is empty.
+        """
         if compact:
             return self.put_varint(<uint32_t>(length + 1))
         return self.put_16(<int>length) if width == 2 else self.put_32(<int32_t>length)
@@ -65,7 +74,7 @@ cdef class Writer:
         return 0
 
     cdef int put_text(self, object text, bint compact) except -1:
-        """A string; None is null."""
+        """A string; None is null. What is longer than the short form can say is cut, in either form."""
         cdef bytes data
         if text is None:
             return self.put_length(-1, compact, 2)
@@ -113,6 +122,7 @@ cdef class Writer:
         return 0
 
     cdef int cut(self) except -1:
+        """End a part here: what was put so far becomes bytes, and the memory is used again."""
         if self.size:
             self.parts.append(PyBytes_FromStringAndSize(PyByteArray_AS_STRING(self.data), self.size))
             self.size = 0

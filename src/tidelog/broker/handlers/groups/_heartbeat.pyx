@@ -16,6 +16,7 @@ from tidelog.net._connection cimport ServerConnection
 from tidelog.broker.handlers.groups.versions import Heartbeat
 from tidelog.common.errors import KafkaError
 
+# Every version is served. 3 named static members (KIP-345), 4 was the first flexible one.
 cdef int LAST_VERSION = Heartbeat.LAST
 cdef int THROTTLE_TIME = Heartbeat.THROTTLE_TIME
 cdef int INSTANCE_IDS = Heartbeat.INSTANCE_IDS
@@ -23,7 +24,11 @@ cdef int FLEXIBLE = Heartbeat.FLEXIBLE
 
 
 cdef class HeartbeatTaker(GroupTaker):
-    """Answers at once, with the code that the machine gives: 0, or one that tells the member to join again."""
+    """Answers at once, with the code that the machine gives.
+
+    0 keeps the member for another session time-out. REBALANCE_IN_PROGRESS tells it to join again; that, too, is an
+    ordinary answer: by it the members of a group learn that a rebalance has begun.
+    """
 
     cdef int take(self, ServerConnection connection, bytearray owner, uint8_t* base, Py_ssize_t position,
                   Py_ssize_t size) except -1:
@@ -43,13 +48,17 @@ cdef class HeartbeatTaker(GroupTaker):
             instance = read_text(&c, compact, True)
         if compact:
             skip_tags(&c)
+        # A group without a name is INVALID_GROUP_ID, which the plain form says.
         if c.bad or c.p != c.end or not group:
             return 0
+        # A heartbeat reads the state of the group and writes nothing. As with any read, its answer may not tell of what
+        # is not committed yet: while an append is under way (`settled` is false) it has to wait, the long way.
         try:
             shard = self.runtime.shard_for(group)
             code = shard.machine.beat(group, member, instance, generation) if shard.settled else None
         except KafkaError:
             return 0
+        # None: a consumer group, to which a classic member's heartbeat goes by the bridge between the protocols.
         if code is None:
             return 0
         self.taken += 1
@@ -57,6 +66,7 @@ cdef class HeartbeatTaker(GroupTaker):
         return 1
 
     cdef int answer(self, ServerConnection connection, int32_t correlation, int version, int code) except -1:
+        """The whole answer is 10 to 16 bytes, sent from the writer's memory: nothing is allocated for it."""
         cdef Writer out = self.out
         out.size = 0
         out.begin_answer(correlation, version >= FLEXIBLE)

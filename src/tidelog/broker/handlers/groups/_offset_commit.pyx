@@ -39,11 +39,17 @@ cdef int INSTANCE_IDS = OffsetCommit.INSTANCE_IDS
 cdef int FLEXIBLE = OffsetCommit.FLEXIBLE
 cdef int TOPIC_IDS = OffsetCommit.TOPIC_IDS
 
+# What a record takes in a batch beside its key and value, at most: the shard must know how full its batch is, without
+# having encoded the record.
 cdef Py_ssize_t OVERHEAD = RECORD_OVERHEAD
 
 
 cdef class Ask:
-    """One request while it is read, and while it waits for its answer."""
+    """One request while it waits for its answer.
+
+    The receive memory is used again long before that, so what the answer is made of is copied: some 40 bytes for the
+    commit of one partition.
+    """
 
     cdef ServerConnection connection
     cdef bytes frame             # from the array of topics on: all that its answer is made of
@@ -52,7 +58,11 @@ cdef class Ask:
 
 
 cdef class Answers:
-    """Those who wait for one append of one shard."""
+    """Those who wait for one append of one shard.
+
+    A shard gathers the records of all requests of a turn in one append. They share one object here, and one entry in
+    the shard's list of those to be told: a thousand commits of a turn cost one call when their append is committed.
+    """
 
     cdef CommitTaker taker
     cdef object shard
@@ -60,7 +70,11 @@ cdef class Answers:
     cdef list asks
 
     def give(self, error):
-        """The append is committed, or it failed."""
+        """The append is committed, or it failed: then for all alike, as the code that OffsetCommit has for it.
+
+        Whose answer is sent may have its next commit ready, which begins the next append: so this one is taken out of
+        `open` first, and a later one that stands there already is left alone.
+        """
         cdef Ask ask
         cdef int code = 0 if error is None else commit_error(error.code)
         if self.taker.open.get(self.shard) is self:
@@ -77,7 +91,8 @@ cdef class CommitTaker(GroupTaker):
     cdef int32_t max_metadata
     cdef dict open
 
-    # Of the request at hand:
+    # Of the request at hand: its group, the records with their size in a batch, and what replaying them is to put into
+    # the store. They stay until the next request, and nobody looks at them in between.
     cdef str group
     cdef list records
     cdef list entries
@@ -92,6 +107,7 @@ cdef class CommitTaker(GroupTaker):
 
     cdef int take(self, ServerConnection connection, bytearray owner, uint8_t* base, Py_ssize_t position,
                   Py_ssize_t size) except -1:
+        """Read, ask, write. Asking is a sign of life of the member, as in the plain form; only writing changes more."""
         cdef Cursor c
         cdef Ask ask
         cdef str member, instance = None
@@ -108,11 +124,15 @@ cdef class CommitTaker(GroupTaker):
         member = read_text(&c, compact, False)
         if version >= INSTANCE_IDS:
             instance = read_text(&c, compact, True)
+        # -1: as long as `offsets.retention.minutes` says. Any other becomes an expiry in the record.
         if version <= LAST_WITH_RETENTION_TIME and read_i64(&c) != -1:
             return 0
         topics = c.p
         if c.bad or not self.read_topics(&c, version):
             return 0
+        # `topics=None`: an epoch of a consumer group's member must be the current one. One that has passed is good
+        # enough for partitions that the member has had since then (KIP-1251): to look at those is left to the plain
+        # form.
         try:
             shard = self.runtime.shard_for(self.group)
             shard.machine.check_commit(self.group, member, instance, generation, None, version=version)
@@ -131,7 +151,11 @@ cdef class CommitTaker(GroupTaker):
         return 1
 
     cdef int read_topics(self, Cursor* c, int version) except -1:
-        """Make the records of the request; 0 when something about them is unusual."""
+        """Make the records of the request; 0 when something about them is unusual.
+
+        One topic that nobody knows sends the whole request the long way: there the others are committed, and this one
+        gets UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. All records have the same commit time, as in Kafka.
+        """
         cdef bint compact = version >= FLEXIBLE
         cdef Py_ssize_t topics = read_length(c, compact, 4)
         cdef int64_t now = self.clock.time_ms()
@@ -158,6 +182,11 @@ cdef class CommitTaker(GroupTaker):
         return not c.bad and c.p == c.end
 
     cdef int read_partitions(self, Cursor* c, Text group, str name, int version, int64_t now) except -1:
+        """One topic: for each partition the record that goes into the log, and what replaying it puts into the store.
+
+        Both are made from the same fields here: `Committed` is what loading the record from the log would give, and a
+        test compares the two.
+        """
         cdef bint compact = version >= FLEXIBLE
         cdef Py_ssize_t partitions = read_length(c, compact, 4)
         cdef int32_t index, epoch
@@ -177,6 +206,7 @@ cdef class CommitTaker(GroupTaker):
             metadata = text_of(words)
             if compact:
                 skip_tags(c)
+            # Words that are too long are OFFSET_METADATA_TOO_LARGE for this partition alone: the plain form's case.
             if c.bad or index < 0 or index >= <int32_t>count or metadata.size > self.max_metadata:
                 return 0
             entry = Committed.__new__(Committed)
@@ -195,6 +225,11 @@ cdef class CommitTaker(GroupTaker):
     # --------------------------------------------------------------------------------------------------------
 
     cdef int wait(self, object shard, object sequence, Ask ask) except -1:
+        """Join those who wait for the same append, or be the first of the next.
+
+        `sequence` is the number of the append that the shard put the records into. It is the same for all requests of a
+        turn of the event loop, unless a batch is full before the turn ends.
+        """
         cdef Answers answers = self.open.get(shard)
         if answers is not None and answers.sequence == sequence:
             answers.asks.append(ask)
@@ -209,7 +244,10 @@ cdef class CommitTaker(GroupTaker):
         return 0
 
     cdef int answer(self, Ask ask, int code) except -1:
-        """Send the answer: the topics and partitions of the request, with one error code for all."""
+        """Send the answer: the topics and partitions of the request, with one error code for all.
+
+        `finish` comes last: it lets the connection look at its next frame, which may well be the next commit.
+        """
         cdef Writer out = self.out
         cdef bint compact = ask.version >= FLEXIBLE
         cdef Cursor c
@@ -240,6 +278,7 @@ cdef class CommitTaker(GroupTaker):
         return 0
 
     cdef int answer_partitions(self, Cursor* c, int version, int code) except -1:
+        """The numbers of the partitions; offset, leader epoch and metadata of each are passed over."""
         cdef bint compact = version >= FLEXIBLE
         cdef Py_ssize_t length, partitions = read_length(c, compact, 4)
         self.out.put_length(partitions, compact, 4)

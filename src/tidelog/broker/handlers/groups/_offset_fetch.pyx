@@ -3,6 +3,9 @@
 A fetch for all that a group has, for several groups, by topic ids, with an error, or while something of it is not
 committed yet goes the long way; so does one that asks for stable offsets of a group that has offsets in open
 transactions.
+
+A consumer asks this once for each partition that it is given, so that after a rebalance of a large group, or when many
+consumers start at once, thousands of these come in a second.
 """
 
 from libc.stdint cimport int16_t, int32_t, uint8_t
@@ -18,6 +21,7 @@ from tidelog.net._connection cimport ServerConnection
 from tidelog.broker.handlers.groups.versions import OffsetFetch
 from tidelog.common.errors import KafkaError
 
+# Version 10 names topics by id, and a topic that nobody knows gets an error of its own: that is for the plain form.
 cdef enum:
     FIRST_VERSION = 1           # before it, offsets were in the store
 
@@ -34,7 +38,8 @@ cdef int TOPIC_IDS = OffsetFetch.TOPIC_IDS
 cdef class OffsetFetchTaker(GroupTaker):
     """Answers at once: reads a partition's number from the request and writes its offset into the answer, in one pass.
 
-    What turns out to be unusual half way has changed nothing: the answer so far is thrown away.
+    Offsets are looked up by (topic, partition) in the dictionary of the group, which is the one that replay keeps:
+    there is no copy that could be stale.
     """
 
     cdef int take(self, ServerConnection connection, bytearray owner, uint8_t* base, Py_ssize_t position,
@@ -49,6 +54,7 @@ cdef class OffsetFetchTaker(GroupTaker):
         if version < FIRST_VERSION or version >= TOPIC_IDS:
             return 0
         open_request(&c, frame, size, compact)
+        # Several groups (an admin client asks so) would have to be looked up on several shards.
         if version >= GROUPS and read_length(&c, True, 4) != 1:
             return 0
         group = read_text(&c, compact, False)
@@ -57,17 +63,25 @@ cdef class OffsetFetchTaker(GroupTaker):
             epoch = read_i32(&c)
         if c.bad:
             return 0
+        # From version 9 on a member of a consumer group says who it is: one whose epoch is stale must not go on with
+        # offsets that the partitions' new owner is about to move. The plain form gives it the error.
         try:
             shard = self.runtime.shard_for(group)
             shard.machine.check_fetch(group, member, epoch)
         except KafkaError:
             return 0
+        # Commits are replayed before they are committed: as long as one is under way, what the store has may yet be
+        # lost with a failed append, and is not told.
         if not shard.settled:
             return 0
+        # From here on the answer is written while the request is read. Whatever turns out to be of another kind ends
+        # it: nothing was sent, and the writer begins anew with the next request.
         self.begin(correlation_id(frame), version, group)
         store = shard.machine.state.offsets
         if not self.put_topics(&c, store.of_group(group), version):
             return 0
+        # The flag stands behind the topics. Where nothing of the group is in an open transaction it changes nothing;
+        # else some partitions would be UNSTABLE_OFFSET_COMMIT.
         if version >= REQUIRE_STABLE and read_i8(&c) and store.has_open(group):
             return 0
         if compact:
@@ -101,7 +115,11 @@ cdef class OffsetFetchTaker(GroupTaker):
         return out.end_answer(0, version >= FLEXIBLE)
 
     cdef int put_topics(self, Cursor* c, dict offsets, int version) except -1:
-        """Answer for every partition that is asked for; 0 when the request is of another kind."""
+        """Answer for every partition that is asked for; 0 when the request is of another kind.
+
+        Names and numbers come back as they were asked for, whether such a topic exists or not: the coordinator knows
+        offsets, not topics. A null array asks for everything that the group has: that is of another kind.
+        """
         cdef bint compact = version >= FLEXIBLE
         cdef Py_ssize_t count, topics = read_length(c, compact, 4)
         cdef str name

@@ -3,6 +3,10 @@
 `FetchAsk.decode` reads a request of any version; `FetchAnswer.encode_parts` writes the answer of any version, with file
 slices as parts of their own. Both say the same as the messages of `tidelog.protocol` (the tests hold them against each
 other); the rest of the broker sees plain attributes.
+
+There is no taker for Fetch: most fetches wait for bytes, and what they are answered with is a slice of a file that
+leaves by sendfile. What costs is to read and write the lists of partitions. A consumer of 500 partitions that has no
+session names all of them in every request, and its answer has as many.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
@@ -20,6 +24,11 @@ from tidelog.common.errors import ProtocolError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 
+# Copies of the numbers in `versions.py`, made when this module is imported: comparing with them costs what comparing
+# with literals would, and they stand in one place for the plain handler and for both directions here.
+#
+# Fields of a version are read and written in the order of Kafka's schema, which is not that of the versions: a new
+# field often stands in the middle.
 cdef int THROTTLE_TIME = Fetch.THROTTLE_TIME
 cdef int MAX_BYTES = Fetch.MAX_BYTES
 cdef int ISOLATION = Fetch.ISOLATION
@@ -39,7 +48,15 @@ Key = tuple[bytes, str, int]
 
 
 cdef class PartitionFetch:
-    """What a request (or its session) asks of one partition. `error` is known before reading: no such topic."""
+    """What a request (or its session) asks of one partition. `error` is known before reading: no such topic.
+
+    current_leader_epoch    the epoch that the client believes the leader to be in: any other is refused, so that nobody
+                            reads from a leader that was deposed, or has not heard of its election (KIP-320); -1 asks
+                            for no such check
+    last_fetched_epoch      of followers: the epoch of the last record that they have; if the leader's log differs from
+                            there on, the answer says how far to cut back (KIP-595)
+    log_start_offset        of followers: where their log begins; -1 from consumers
+    """
 
     def __init__(self, tp, bytes topic_id, int64_t fetch_offset, int32_t max_bytes, int32_t current_leader_epoch=-1,
                  int32_t last_fetched_epoch=-1, int64_t log_start_offset=-1, int error=0):
@@ -57,7 +74,12 @@ cdef class PartitionFetch:
 
 
 cdef class FetchedPartition:
-    """The answer for one partition; as made, it is that of an error."""
+    """The answer for one partition; as made, it is that of an error.
+
+    `records` are bytes, or a slice of a segment file that is sent from where it lies. `aborted` are the transactions of
+    that range that were aborted: clients that read committed records drop them by it. None, a null array, is for those
+    who read everything. -1 stands for what is not told.
+    """
 
     def __init__(self, int32_t index, int error_code=0, int64_t high_watermark=-1, int64_t last_stable_offset=-1,
                  int64_t log_start_offset=-1, records=b"", aborted=()):
@@ -76,11 +98,18 @@ cdef class FetchedPartition:
 
 
 cdef class FetchAsk:
-    """A Fetch request."""
+    """A Fetch request. What its version does not have is as old clients mean it.
+
+    Before version 3 only partitions had a limit; before 4 everything was read, committed or not; before 7 there were no
+    sessions, which is what session id 0 with epoch -1 asks for in later ones.
+    """
 
     @staticmethod
     def decode(buffer, int version, Py_ssize_t position=0):
-        """Read the body of a request of this version; ProtocolError when it is none."""
+        """Read the body of a request of this version; ProtocolError when it is none.
+
+        Names and ids are copied: the frame need not outlive this call, while the request may wait for seconds.
+        """
         cdef Py_buffer view
         cdef Cursor c
         cdef FetchAsk ask = FetchAsk.__new__(FetchAsk)
@@ -95,6 +124,11 @@ cdef class FetchAsk:
         return ask
 
     cdef int read(self, Cursor* c, int version) except -1:
+        """All fields, in the order of the wire; those of other versions get the value that means the same.
+
+        A follower asks with its broker id, a consumer with -1. (From version 15 on the id stands in a tag, which
+        consumers leave out: see `read_tags`.)
+        """
         cdef bint compact = version >= FLEXIBLE
         cdef Py_ssize_t length
         self.version = version
@@ -108,6 +142,7 @@ cdef class FetchAsk:
         self.session_epoch = read_i32(c) if version >= SESSIONS else -1
         self.topics = self.read_topics(c, compact)
         self.forgotten = self.read_forgotten(c, compact) if version >= SESSIONS else []
+        # Where the client is, so that it could be sent to a replica nearby (KIP-392): this broker sends nobody away.
         if version >= RACKS:
             length = read_length(c, compact, 2)
             if length < 0:
@@ -120,6 +155,7 @@ cdef class FetchAsk:
         return 0
 
     cdef list read_topics(self, Cursor* c, bint compact):
+        """Topics with their partitions. What is cut off ends the loop: `bad` is looked at once, by `read`."""
         cdef list topics = []
         cdef Py_ssize_t count = array_length(c, compact)
         for _ in range(count):
@@ -133,6 +169,7 @@ cdef class FetchAsk:
         return topics
 
     cdef tuple read_topic(self, Cursor* c, bint compact):
+        """The (name, id) of a topic, of which each version has one. A name that is no UTF-8 is that of no topic."""
         cdef Py_ssize_t length
         cdef uint8_t* at
         if self.uses_ids:
@@ -143,6 +180,9 @@ cdef class FetchAsk:
         return ("" if at == NULL else PyUnicode_DecodeUTF8(<char*>at, length, "replace")), NO_ID
 
     cdef list read_partitions(self, Cursor* c, bint compact, bytes topic_id):
+        """Partitions of one topic. Their names are put together with the topic's later, by `fetches`: by then an id has
+        been resolved.
+        """
         cdef list partitions = []
         cdef Py_ssize_t count = array_length(c, compact)
         cdef PartitionFetch fetch
@@ -163,6 +203,7 @@ cdef class FetchAsk:
         return partitions
 
     cdef list read_forgotten(self, Cursor* c, bint compact):
+        """Partitions that the client no longer wants from its session; whatever else is in it stays (KIP-227)."""
         cdef list topics = []
         cdef Py_ssize_t count = array_length(c, compact), partitions
         for _ in range(count):
@@ -181,7 +222,10 @@ cdef class FetchAsk:
         return topics
 
     cdef int read_tags(self, Cursor* c) except -1:
-        """Tag 1, from version 15 on: the follower that asks. Others do not matter here."""
+        """Tag 1, from version 15 on: the follower that asks, with its broker epoch. Others do not matter here.
+
+        A tag says how long it is, so that one that nobody knows can be passed over; one that is known must end there.
+        """
         cdef uint32_t count = read_unsigned(c), tag, size
         cdef uint8_t* end
         while count and not c.bad:
@@ -202,8 +246,12 @@ cdef class FetchAsk:
         return 0
 
     def fetches(self, resolve):
-        """The partitions by their key in a session; `resolve(topic_id)` names a topic or is None, an error
-        `unknown`."""
+        """The partitions by their key in a session; `resolve(topic_id)` names a topic or is None.
+
+        A topic that has no name here is no error of the request: each of its partitions is answered UNKNOWN_TOPIC_ID.
+        The key has the id where there is one, so that a topic that was deleted and made again is another one to the
+        session.
+        """
         cdef dict found = {}
         cdef PartitionFetch fetch
         for name, topic_id, partitions in self.topics:
@@ -220,7 +268,7 @@ cdef class FetchAsk:
         return found
 
     def forgotten_keys(self):
-        """The keys of the partitions that the session shall forget."""
+        """The keys of the partitions that the session shall forget, of the same form as those of `fetches`."""
         return [
             (topic_id, "", number) if self.uses_ids else (b"", name, number)
             for name, topic_id, numbers in self.forgotten
@@ -229,7 +277,10 @@ cdef class FetchAsk:
 
 
 cdef inline Py_ssize_t array_length(Cursor* c, bint compact) noexcept nogil:
-    """The length of an array that may not be null; no more than there can be."""
+    """The length of an array that may not be null; no more than there can be.
+
+    Each item takes a byte at least: a count beyond the bytes that are left is refused before anything is done for it.
+    """
     cdef Py_ssize_t count = read_length(c, compact, 4)
     if count < 0 or count > c.end - c.p:
         c.bad = True
@@ -247,7 +298,11 @@ cdef class FetchAnswer:
         self.node_endpoints = []
 
     def release(self):
-        """Give up the file slices of an answer that is not sent."""
+        """Give up the file slices of an answer that is not sent.
+
+        A slice keeps its file open; without this, a client that hangs up while its answer is made would keep the files
+        of deleted segments on the disk.
+        """
         for _, _, partitions in self.topics:
             for item in partitions:
                 records = (<FetchedPartition>item).records
@@ -255,7 +310,11 @@ cdef class FetchAnswer:
                     records.release()
 
     def encode_parts(self, int version, bytes head=b""):
-        """The response behind `head`, as a list of bytes and file slices."""
+        """The response behind `head`, as a list of bytes and file slices.
+
+        A slice stands in the list where its bytes belong; the connection sends the parts one behind the other. `head`
+        is what stands before the body of an answer.
+        """
         cdef Writer out = Writer(head)
         cdef bint compact = version >= FLEXIBLE
         if version >= THROTTLE_TIME:
@@ -279,6 +338,9 @@ cdef class FetchAnswer:
         return out.finish()
 
     cdef int put_endpoints(self, Writer out, int version) except -1:
+        """The answer's own tags: where to find the leaders that partitions name, so that the client need not ask for
+        metadata first. A tag's size comes before it, so it is written aside.
+        """
         cdef Writer inner
         if version < NODE_ENDPOINTS or not self.node_endpoints:
             out.put_varint(0)
@@ -300,6 +362,11 @@ cdef class FetchAnswer:
 
 
 cdef int put_partition(Writer out, FetchedPartition part, int version, bint compact) except -1:
+    """One partition. Tag 0 says where a follower's log diverges, tag 1 who leads instead. What is not told is left out.
+
+    Each tag has a size of its own: 13 bytes are an epoch, an offset and an empty tag section, 9 are two numbers and
+    one.
+    """
     cdef Py_ssize_t size
     cdef bint diverges = part.diverging_epoch != -1 or part.diverging_end != -1
     cdef bint hints = part.leader_id != -1 or part.leader_epoch != -1

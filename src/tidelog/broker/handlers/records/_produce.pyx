@@ -49,6 +49,10 @@ cdef enum:
     VIEWS = 64                  # so many tables of lanes are kept at most
 
 
+# The requests that were noted, and the runs that their batches were put into, are two views of the same parts: a
+# request's parts lie side by side in the array, in the order of its answer; a run's parts are linked, in the order of
+# the log.
+
 cdef struct Chain:
     int32_t first               # the parts whose batches are in one run: linked by `Part.next`
     int32_t last
@@ -72,6 +76,8 @@ cdef class ProduceTaker(Taker):
     cdef int64_t parsed         # requests looked at: tells apart which of them has named a lane
     cdef bint flushing
 
+    # What was noted since the last flush. There are `pending` requests; each array knows for how many items it has
+    # room.
     cdef Request* requests
     cdef Py_ssize_t request_room
     cdef Topic* topics
@@ -82,6 +88,7 @@ cdef class ProduceTaker(Taker):
     cdef Py_ssize_t part_room
     cdef Chain* chains          # one for each run
     cdef Py_ssize_t chain_room
+    # The same in Python objects: those must be counted references, which C arrays do not hold.
     cdef list asked             # the lanes of the request that is being read
     cdef list connections       # of the noted requests
     cdef list lanes             # of the runs
@@ -159,7 +166,12 @@ cdef class ProduceTaker(Taker):
 
     cdef int parse(self, uint8_t* base, Py_ssize_t position, Py_ssize_t size, Request* request) except -1:
         """Read the request and see whether all of it is of the common kind. Fills topics, parts and the lanes asked
-        for."""
+        for.
+
+        A request succeeds or fails partition by partition, but it takes one way only: a single partition of another
+        kind sends all of it the long way. Whether it makes sense to its last byte is known at the end; until then
+        nothing is changed that `take` could not undo by setting two counts back.
+        """
         cdef Cursor c
         cdef bint compact = request.version >= FLEXIBLE
         cdef Py_ssize_t length, topics
@@ -186,7 +198,12 @@ cdef class ProduceTaker(Taker):
         return 0 if c.bad or c.p != c.end else 1
 
     cdef int parse_topic(self, Cursor* c, uint8_t* base, Request* request) except -1:
-        """One topic with its partitions."""
+        """One topic with its partitions; 0 when one of them has no lane, or its batch is not what the lane takes.
+
+        A partition that is named twice goes the long way. That is found by a number: every request has one of its own,
+        and leaves it on the lanes that it names. To compare all with all would give a client the means to keep the loop
+        busy.
+        """
         cdef bint compact = request.version >= FLEXIBLE
         cdef bint by_id = request.version >= TOPIC_IDS
         cdef Py_ssize_t length = 16 if by_id else read_length(c, compact, 2)
@@ -219,7 +236,7 @@ cdef class ProduceTaker(Taker):
             lane = <Lane>found[part.index]
             if lane is None or lane.named_by == self.parsed or not admits(lane, request, batch, length):
                 return 0
-            lane.named_by = self.parsed  # a partition that is named twice goes the long way
+            lane.named_by = self.parsed
             self.asked.append(lane)
             # until `commit`, base_offset and log_start hold where the batch lies
             part.base_offset = batch - base
@@ -276,8 +293,12 @@ cdef class ProduceTaker(Taker):
     # -- the flush ----------------------------------------------------------------------------------------------------
 
     cdef int flush(self) except -1:
-        """Append all that was gathered, answer, and then wake those who wait for it, who may bring frames of their
-        own."""
+        """Append all that was gathered, answer, and then wake those who wait for it.
+
+        In that order: a producer's answer does not wait for consumers, and whoever is woken may bring frames of its
+        own, which are noted for the next flush. By then this one must be over, and its arrays free. When nobody waits
+        for anything and nobody watches the partition, as on a broker that is only written to, no call is made.
+        """
         cdef list lanes = self.lanes
         cdef bint waits
         self.flushing = True
@@ -293,6 +314,7 @@ cdef class ProduceTaker(Taker):
             if self.errors:
                 self.errors = {}
             self.flushing = False
+        # `lanes` has one entry per run: a partition with two runs is told of twice, which costs a look at its watchers.
         waits = self.purgatories.anyone_waits
         for lane in lanes:
             if waits or (<Lane>lane).partition.watchers:
@@ -300,7 +322,11 @@ cdef class ProduceTaker(Taker):
         return 0
 
     cdef int append_runs(self) except -1:
-        """All runs, in the order in which their first batches came."""
+        """All runs, in the order in which their first batches came.
+
+        They let go of their lanes first, so that what comes next begins runs of its own. The time is asked for once: it
+        is compared with timestamps, for which a turn of the event loop is nothing.
+        """
         cdef Py_ssize_t run
         cdef int64_t now_ms = self.clock.time_ms()
         for run in range(len(self.lanes)):
@@ -311,7 +337,13 @@ cdef class ProduceTaker(Taker):
         return 0
 
     cdef int append_run(self, Py_ssize_t at, int64_t now_ms) except -1:
-        """Check and append all batches of one run: together, or one by one when something is wrong with one."""
+        """Check and append all batches of one run: together, or one by one when something is wrong with one.
+
+        The checks are Kafka's for an uncompressed batch: checksum, lengths and counts of all records, offset deltas;
+        then keys (a compacted topic wants them) and timestamps (not too far from the clock). The rest is for the log to
+        say: sequences of idempotent producers, their epochs and transactions. What it refuses, it refuses for the whole
+        run, which is why such a batch is alone in its own.
+        """
         cdef Lane lane = <Lane>self.lanes[at]
         cdef BatchRun run = <BatchRun>self.runs[at]
         try:
@@ -343,7 +375,11 @@ cdef class ProduceTaker(Taker):
         return 0
 
     cdef int settle(self, Py_ssize_t at, int32_t batch, object info, int64_t offset) except -1:
-        """Note where the batches of a run (-1: all; or one of them) went: each begins where the one before ended."""
+        """Note where the batches of a run (-1: all; or one of them) went: each begins where the one before ended.
+
+        The log tells the offset of the first record of all; a batch takes as many as its last offset delta says, plus
+        one.
+        """
         cdef BatchRun run = <BatchRun>self.runs[at]
         cdef int64_t append_time = info.log_append_time
         cdef int64_t log_start = info.log_start_offset
@@ -360,7 +396,10 @@ cdef class ProduceTaker(Taker):
         return 0
 
     cdef int fail(self, Py_ssize_t at, int32_t batch, object error) except -1:
-        """Note that the batches of a run (-1: all; or one of them) were refused."""
+        """Note that the batches of a run (-1: all; or one of them) were refused.
+
+        The exception is kept for those versions whose answer says more than a code.
+        """
         cdef int32_t index = self.chains[at].first
         cdef Part* part
         cdef int64_t log_start = (<Lane>self.lanes[at]).partition.log_start_for_error(error.code)
@@ -375,7 +414,11 @@ cdef class ProduceTaker(Taker):
         return 0
 
     cdef int answer_all(self) except -1:
-        """Encode the answers in the order of the requests; neighbours of one connection leave together."""
+        """Encode the answers in the order of the requests; neighbours of one connection leave together.
+
+        Frames of one read event come one behind the other, so the requests that a client has pipelined are neighbours:
+        ten of them are one send. With acks=0 there is nothing to send.
+        """
         cdef Py_ssize_t index, count = self.pending
         cdef ServerConnection connection, current = None
         cdef Request* request
@@ -406,7 +449,11 @@ cdef class ProduceTaker(Taker):
 
 
 cdef int admits(Lane lane, Request* request, const uint8_t* batch, Py_ssize_t size) except -1:
-    """Whether one partition's bytes are one plain batch that this lane takes."""
+    """Whether one partition's bytes are one plain batch that this lane takes.
+
+    No more is looked at than says which way it goes: whether the batch is sound is checked in `append_run`. The base
+    offset is 0, as clients send it; anything else is for the plain form to judge.
+    """
     if not (lane.open and (request.acks != -1 or lane.acks_all)
             and size >= RECORD_BATCH_OVERHEAD and size <= lane.max_batch
             and load_i64(batch + BASE_OFFSET_OFFSET) == 0 and load_i32(batch + LENGTH_OFFSET) == size - LOG_OVERHEAD
@@ -421,7 +468,8 @@ cdef int admits(Lane lane, Request* request, const uint8_t* batch, Py_ssize_t si
 
 
 cdef void* roomy(void* array, Py_ssize_t* room, Py_ssize_t count, Py_ssize_t item) except NULL:
-    """The array with room for one more item."""
+    """The array with room for one more item. It grows to twice its size, so that a burst of requests moves it
+    seldom."""
     cdef void* grown
     if array != NULL and count < room[0]:
         return array

@@ -19,7 +19,11 @@ cdef int TOPIC_IDS = Produce.TOPIC_IDS
 
 
 cdef int put_answer(Writer out, Request* request, Topic* topics, Part* parts, dict errors) except -1:
-    """`errors` has, by the part's place in `parts`, the exceptions of those that failed."""
+    """Write one answer. `errors` has, by the part's place in `parts`, the exceptions of those that failed.
+
+    Answers of one connection stand one behind the other in `out` and leave in one send: hence the length is filled in
+    at `start`, not at the front.
+    """
     cdef bint compact = request.version >= FLEXIBLE
     cdef Py_ssize_t topic_at, index, at = request.first_part
     cdef Py_ssize_t start = out.begin_answer(request.correlation, compact)
@@ -41,7 +45,10 @@ cdef int put_answer(Writer out, Request* request, Topic* topics, Part* parts, di
 
 
 cdef int put_part(Writer out, int16_t version, Part* part, object error) except -1:
-    """One partition. The tags, where a leader hint would stand, stay empty: who is not the leader went the long way."""
+    """One partition: where its first record went, when (LogAppendTime; else -1), and where the log begins.
+
+    The tags, where a leader hint would stand, stay empty: who is not the leader went the long way.
+    """
     cdef bint compact = version >= FLEXIBLE
     out.put_32(part.index)
     out.put_16(part.error)
