@@ -1,58 +1,45 @@
-"""The server side of one connection: bytes in, frames out, answers back in order.
+"""The server side of one connection: bytes in, frames to a sink, answers back in order.
 
-The event loop reads into memory that this class lends it (`get_buffer`, see `_receive`) and reports how much came
-(`buffer_updated`). All whole frames of that read event are handed to the `FrameSink`, in order, before anything is sent;
-their answers leave in one write.
+What it is made of, each in a file of its own:
 
-Order and back-pressure come from one rule, which is Apache Kafka's: **one request of a connection is in work at a time.**
-A sink that cannot answer at once calls `begin()`; until `finish(...)` no later frame of this connection is looked at. The same
-holds while the socket does not take the answers. What arrives meanwhile is kept, and after one read event reading
-stops: a client that does not read, or sends without end, cannot make memory grow.
+    _incoming        receiving: the memory that the loop reads into
+    _framing         where one frame ends and the next begins
+    _back_pressure   whether the next frame is looked at, and whether the socket is read: a table of states
+    _sending         how answers leave: plain text (`_socket_sending`), later TLS
+
+The order of events, for one read event: the loop asks where to read to (`get_buffer`) and says how much came
+(`buffer_updated`); all whole frames of it are handed to the front, in order, before anything is sent; their answers
+leave in one write. What is left of a frame is kept. A sink that cannot answer at once calls `begin()`; until
+`finish(...)` no later frame is looked at.
 
 Bytes that are no frame close this connection alone, with one log line that says who and why.
 """
 
 import logging
-import os
 
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
-from cpython.memoryview cimport PyMemoryView_FromMemory
-from cpython.buffer cimport PyBUF_WRITE
-from libc.stdint cimport uint32_t
-from libc.string cimport memcpy, memmove
+from cpython.bytearray cimport PyByteArray_AS_STRING
 
 from tidelog.common.errors import ProtocolError
-from tidelog.net._outgoing cimport ASIDE, BROKEN, COLD, DRAINED, STALLED, YIELDED, Outgoing
-from tidelog.net._outgoing import warm
+from tidelog.net._back_pressure cimport (
+    BEGIN, BUSY, CLOSE, CORK, FINISH, LOOK, RESUME, SEND, UNCORK, BackPressure, closing, move,
+)
+from tidelog.net._framing cimport INCOMPLETE, NO_FRAME, PREFIX, expected_after, frame_at, length_at
+from tidelog.net._incoming cimport ARENA, LOAN, NOTHING, Incoming
 from tidelog.net._receive cimport ReceiveBuffers
-from tidelog.net.descriptors import is_scarce
+from tidelog.net._sending cimport Sending, TransportSending
+from tidelog.net._sending import release
+from tidelog.net._socket_sending cimport SocketSending
 from tidelog.net.tuning import tune
-
-cdef extern from "tidelog/net/_socket.h" nogil:
-    uint32_t tl_be32(const unsigned char* p)
-
-cdef enum Lent:
-    NOTHING = 0
-    ARENA = 1
-    LOAN = 2
-    OWN = 3
-
-# A frame from this size on is read exactly to its end, into memory of its own: nothing of it is copied again.
-cdef Py_ssize_t LARGE = 128 << 10
-# Memory for a frame grows with the bytes that really came: a length field alone allocates no more than this.
-cdef Py_ssize_t TRUSTED = 1 << 20
-# Memory above this is given back with the frame that needed it, even if the next frame has come in part.
-cdef Py_ssize_t LARGEST_LOAN = 16 << 20
-# The least room worth a read.
-cdef Py_ssize_t ROOM = 16 << 10
-# A connection that sends faster than we work gives the others their turn after this many bytes.
-cdef Py_ssize_t TURN = 4 << 20
 
 logger = logging.getLogger("tidelog.net")
 
 
 cdef class FrameSink:
-    """Who deals with frames. `pending` counts those whose bytes must stay where they are until `flush`."""
+    """Who deals with frames. `pending` counts those whose bytes must stay where they are until `flush`.
+
+    There is one for all connections of a loop, so that what comes in on many can be dealt with at once; a connection
+    may have another one in front of it (`ServerConnection.set_front`).
+    """
 
     cdef int frame(self, ServerConnection connection, bytearray owner, unsigned char* base,
                    Py_ssize_t position, Py_ssize_t size) except -1:
@@ -73,16 +60,44 @@ cdef class FrameSink:
 
 
 cdef class ServerConnection:
-    """asyncio's BufferedProtocol, duck-typed: uvloop looks for `get_buffer`. (asyncio does not; the broker refuses it.)"""
+    """asyncio's BufferedProtocol, duck-typed: uvloop looks for `get_buffer`. (asyncio does not; the broker refuses it.)
 
-    def __init__(self, listener, FrameSink sink, ReceiveBuffers buffers, loop, Py_ssize_t max_frame):
+    `session` is whatever the listener's owner hangs on it when the connection is admitted.
+    """
+
+    def __init__(self, listener, FrameSink sink not None, ReceiveBuffers buffers not None, loop, Py_ssize_t max_frame):
         self.listener = listener
         self.sink = self.front = sink
         self.buffers = buffers
         self.loop = loop
         self.max_frame = max_frame
-        self.fd = -1
-        self.writer_fd = -1
+        self.flow = BackPressure(buffers)
+        self.incoming = Incoming(buffers)
+
+    # -- what others may know -----------------------------------------------------------------------------------------
+
+    @property
+    def closing(self):
+        return closing(self.flow)
+
+    @property
+    def busy(self):
+        """Whether a request is in work."""
+        return self.flow.state & BUSY != 0
+
+    @property
+    def conditions(self):
+        """The state, as the names of `_flow.h`."""
+        return self.flow.conditions
+
+    @property
+    def writes(self):
+        """How often the other side made room for answers that had to wait."""
+        return self.sending.writes if self.sending is not None else 0
+
+    cdef bint is_closing(self) noexcept:
+        """`closing`, for compiled code."""
+        return closing(self.flow)
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
@@ -90,28 +105,31 @@ cdef class ServerConnection:
         cdef object sock = transport.get_extra_info("socket")
         name = transport.get_extra_info("peername")
         self.transport = transport
+        self.flow.give_transport(transport)
         self.client_host = name[0] if isinstance(name, tuple) else "local"
         self.peer = f"{name[0]}:{name[1]}" if isinstance(name, tuple) else "local"
         if transport.get_extra_info("ssl_object") is None and sock is not None:
-            self.fd = sock.fileno()
-            self.outgoing = Outgoing(self.fd, self, self.listener.senders)
+            self.sending = SocketSending(
+                self, self.flow, self.loop, self.listener.in_thread, sock.fileno(), self.listener.sendfile_threads
+            )
             try:
                 tune(sock)
             except OSError:  # who knocked has gone again: nothing to say, and nobody to say it to
-                self.closing = True
+                move(self.flow, CLOSE)
+        else:
+            self.sending = TransportSending(self, self.flow, transport)
         self.listener.on_made(self)
 
     def connection_lost(self, error):
-        self.closing = True
-        self._disarm()
-        self.fd = -1
-        if self.outgoing is not None:
-            self.outgoing.clear()
-        self._drop_own()
+        """Nothing stays behind: what was queued is released, memory and descriptors go back, and all are told."""
+        move(self.flow, CLOSE)
+        self.sending.stop()
+        self.incoming.drop()
         if self.front is not self.sink:
             self.front.on_lost(self)
         self.sink.on_lost(self)
         self.listener.on_lost(self)
+        self.flow.give_transport(None)
         self.transport = None
 
     def eof_received(self):
@@ -130,342 +148,147 @@ cdef class ServerConnection:
 
     def close(self, reason=None):
         """Close at once; with a reason, say in one line who and why."""
-        if self.closing:
+        if not move(self.flow, CLOSE):
             return
         if reason is not None:
             logger.warning("closed %s on %s: %s", self.peer, self.listener.name, reason)
-        self.closing = True
         if self.transport is not None:
             self.transport.abort()
 
-    # -- receiving ----------------------------------------------------------------------------------------------------
+    # -- bytes in -----------------------------------------------------------------------------------------------------
 
     def get_buffer(self, Py_ssize_t hint):
-        cdef Py_ssize_t size
-        cdef ReceiveBuffers buffers = self.buffers
-        if self.own is not None:
-            size = self._room()
-            self.lent = OWN
-            return PyMemoryView_FromMemory(<char*>self.own_ptr + self.end, size, PyBUF_WRITE)
-        if self.expect:
-            self.lent = LOAN
-            return PyMemoryView_FromMemory(PyByteArray_AS_STRING(buffers.borrow(self.expect)), self.expect, PyBUF_WRITE)
-        if not self.sink.pending:
-            buffers.position = 0
-        elif buffers.arena_size - buffers.position < ROOM + LARGE:
-            self.sink.flush()
-            buffers.position = 0
-        self.lent = ARENA
-        size = buffers.arena_size - buffers.position
-        if size > 2 * LARGE:
-            size = 2 * LARGE
-        return PyMemoryView_FromMemory(<char*>buffers.arena_ptr + buffers.position, size, PyBUF_WRITE)
+        """Where the loop is to read to. Frames that wait in the arena are not written over."""
+        if self.incoming.wants_arena():
+            if not self.sink.pending:
+                self.buffers.position = 0
+            elif self.buffers.nearly_full():
+                self.sink.flush()
+                self.buffers.position = 0
+        return self.incoming.lend(self.max_frame)
 
     def buffer_updated(self, Py_ssize_t count):
         cdef ReceiveBuffers buffers = self.buffers
-        cdef Py_ssize_t start, end, done
-        cdef int lent = self.lent
+        cdef Incoming incoming = self.incoming
+        cdef Py_ssize_t end, done
+        cdef int lent = incoming.lent
         cdef bytearray loan
-        cdef unsigned char* base
-        self.lent = NOTHING
+        incoming.lent = NOTHING
         self.reads += 1
-        if self.closing:
+        if closing(self.flow):
             return
         if lent == ARENA:
-            start = buffers.position
-            end = start + count
-            done = self._split(buffers.arena, buffers.arena_ptr, start, end)
-            if self.closing:
+            end = buffers.position + count
+            done = self._split(buffers.arena, buffers.arena_ptr, buffers.position, end)
+            if closing(self.flow):
                 return
             if done < end:
-                self._keep(buffers.arena_ptr + done, end - done)
+                incoming.keep(buffers.arena_ptr + done, end - done)
             if self.sink.pending:
                 buffers.position = (done + 63) & ~63
         elif lent == LOAN:
             loan = buffers.loan
-            base = <unsigned char*>PyByteArray_AS_STRING(loan)
             self.sink.flush()
-            done = self._split(loan, base, 0, count)
+            done = self._split(loan, <unsigned char*>PyByteArray_AS_STRING(loan), 0, count)
             self.sink.flush()
-            if done < count and not self.closing:
-                if buffers.loan is loan:
-                    buffers.loan = None
-                self.own, self.own_ptr = loan, base
-                self.end = count - done
-                if done:
-                    memmove(base, base + done, self.end)
+            if done < count and not closing(self.flow):
+                incoming.keep_loan(loan, done, count)
         else:
-            self.end += count
-            self._consume_own()
-        if self.blocked() and not self.paused and not self.closing and self.own is not None:
-            self.paused = True
-            self.transport.pause_reading()
-        else:
-            self.turn_bytes += count
-            if self.turn_bytes > TURN and not self.closing and not self.paused:
-                self.turn_bytes = 0
-                self.paused = True
-                self.transport.pause_reading()
-                self.loop.call_soon(self.resume)
+            incoming.end += count
+            self._split_own()
+        if self.flow.after_read(count, incoming.own is not None):
+            self.loop.call_soon(self.resume)
+
+    cdef int _split_own(self) except -1:
+        """Split what is kept; what is then left is kept on."""
+        cdef Incoming incoming = self.incoming
+        cdef bytearray own = incoming.own
+        cdef Py_ssize_t done
+        self.sink.flush()
+        done = self._split(own, incoming.own_ptr, 0, incoming.end)
+        self.sink.flush()
+        if closing(self.flow) or incoming.own is not own:
+            return 0
+        return incoming.drop_front(done)
 
     cdef Py_ssize_t _split(self, bytearray owner, unsigned char* base, Py_ssize_t start, Py_ssize_t end) except -1:
-        """Hand all whole frames of [start, end) to the sink; returns where the rest begins."""
-        cdef Py_ssize_t size
-        self.corked = True
+        """Hand all whole frames of [start, end) on and send their answers; returns where the rest begins."""
+        move(self.flow, CORK)
         try:
-            while end - start >= 4 and not self.blocked():
-                size = <int>tl_be32(base + start)
-                if size < 0 or size > self.max_frame:
-                    raise ProtocolError(f"a frame of {size} bytes, {self.max_frame} are allowed (socket.request.max.bytes, "
-                                        "or sasl.server.max.receive.size before authentication)")
-                if end - start - 4 < size:
-                    break
-                self.front.frame(self, owner, base, start + 4, size)
-                start += 4 + size
-                if LARGE <= size <= LARGEST_LOAN:
-                    self.expect = size + 4
-                elif self.expect:
-                    self.expect = 0
-                if self.closing:
-                    return end
+            self._hand_on(owner, base, &start, end)
         except ProtocolError as error:
             self.sink.flush()
             self.close(str(error))
-            return end
         except Exception:
             logger.exception("closed %s on %s: a request could not be taken", self.peer, self.listener.name)
             self.close()
-            return end
         finally:
-            self.corked = False
-        if self.outgoing is not None and self.outgoing.items is not None and not self.armed:
-            self._drive()
+            move(self.flow, UNCORK)
+        if closing(self.flow):
+            return end
+        if move(self.flow, SEND):
+            self.sending.drive()
         return start
 
-    cdef int _consume_own(self) except -1:
-        """Split what lies in the connection's own memory; keep the rest at its front."""
-        cdef Py_ssize_t done
-        cdef bytearray own = self.own
-        cdef unsigned char* base = self.own_ptr
-        self.sink.flush()
-        done = self._split(own, base, 0, self.end)
-        self.sink.flush()
-        if self.closing or self.own is not own:
-            return 0
-        if done == self.end:
-            self._drop_own()
-        elif done:
-            self.end -= done
-            if PyByteArray_GET_SIZE(own) > LARGEST_LOAN and self.end < TRUSTED:
-                self.own = None
-                self._keep(base + done, self.end)
-                self.buffers.give(own)
-            else:
-                memmove(base, base + done, self.end)
+    cdef int _hand_on(self, bytearray owner, unsigned char* base, Py_ssize_t* start, Py_ssize_t end) except -1:
+        """The frames one by one, as long as nothing is in the way; the front is looked up for each."""
+        cdef Py_ssize_t size
+        while move(self.flow, LOOK):
+            size = frame_at(base + start[0], end - start[0], self.max_frame)
+            if size == INCOMPLETE:
+                return 0
+            if size == NO_FRAME:
+                raise ProtocolError(f"a frame of {length_at(base + start[0])} bytes, {self.max_frame} are allowed "
+                                    "(socket.request.max.bytes, or sasl.server.max.receive.size before authentication)")
+            self.front.frame(self, owner, base, start[0] + PREFIX, size)
+            start[0] += PREFIX + size
+            self.incoming.expect = expected_after(size)
         return 0
-
-    cdef int _keep(self, const unsigned char* data, Py_ssize_t size) except -1:
-        """Half a frame is left in shared memory: it moves to memory of the connection's own."""
-        cdef Py_ssize_t need = 0
-        if self.own is not None:
-            if PyByteArray_GET_SIZE(self.own) - self.end < size:
-                self._grow(self.end + size)
-        else:
-            if size >= 4:
-                need = 4 + <int>tl_be32(data)
-                if need < LARGE:
-                    need = 8 * need
-                if need > TRUSTED + 4:
-                    need = TRUSTED + 4
-            self.own = self.buffers.take(max(need, size))
-            self.own_ptr = <unsigned char*>PyByteArray_AS_STRING(self.own)
-            self.end = 0
-        memcpy(self.own_ptr + self.end, data, size)
-        self.end += size
-        return 0
-
-    cdef Py_ssize_t _room(self) except -1:
-        """Make room behind the bytes that are there; returns how many to read."""
-        cdef Py_ssize_t have = PyByteArray_GET_SIZE(self.own)
-        cdef Py_ssize_t need = 4 + <int>tl_be32(self.own_ptr) if self.end >= 4 else 0
-        if need >= LARGE and need > self.end and need <= self.max_frame + 4:
-            if have < need and have - self.end < ROOM:
-                self._grow(min(need, max(TRUSTED, 2 * have)))
-                have = PyByteArray_GET_SIZE(self.own)
-            return min(need, have) - self.end
-        if have - self.end < ROOM:
-            self._grow(2 * have)
-            have = PyByteArray_GET_SIZE(self.own)
-        return have - self.end
-
-    cdef int _grow(self, Py_ssize_t size) except -1:
-        cdef bytearray old = self.own
-        self.own = self.buffers.take(size)
-        self.own_ptr = <unsigned char*>PyByteArray_AS_STRING(self.own)
-        memcpy(self.own_ptr, PyByteArray_AS_STRING(old), self.end)
-        self.buffers.give(old)
-        return 0
-
-    cdef void _drop_own(self):
-        if self.own is not None:
-            self.buffers.give(self.own)
-            self.own = None
-            self.own_ptr = NULL
-            self.end = 0
 
     # -- one request at a time ----------------------------------------------------------------------------------------
 
-    cdef bint blocked(self):
-        return self.busy or self.armed or self.buffers.held
-
     def begin(self):
         """A request is in work and will be answered later: look at no other frame until `finish`."""
-        self.busy = True
+        if not move(self.flow, BEGIN) and not closing(self.flow):
+            raise RuntimeError("a request of this connection is in work already")
 
     def finish(self, segments=None):
         """The request in work is done: send its answer (if it has one), go on with what arrived meanwhile."""
-        self.busy = False
-        if self.closing:
-            if segments is not None:
-                release(segments)
-            return
+        if not move(self.flow, FINISH) and not closing(self.flow):
+            raise RuntimeError("no request of this connection is in work")
         if segments is not None:
             self.write(segments)
-        if not self.corked:
-            self.resume()
+        self.resume()
 
     def resume(self):
         """Go on with what arrived meanwhile, if nothing stands against it."""
-        if self.closing or self.blocked():
+        if not move(self.flow, RESUME):
             return
-        if self.own is not None and self.end >= 4:
-            self._consume_own()
-        if self.paused and not self.closing and not self.blocked():
-            self.paused = False
-            self.turn_bytes = 0
-            self.transport.resume_reading()
+        if self.incoming.own is not None and self.incoming.end >= PREFIX:
+            self._split_own()
+        self.flow.read_on()
 
-    # -- sending ------------------------------------------------------------------------------------------------------
+    # -- answers out --------------------------------------------------------------------------------------------------
 
     cdef int send(self, const unsigned char* data, Py_ssize_t size) except -1:
         """Send from memory that the caller re-uses afterwards."""
-        if self.closing:
+        if closing(self.flow):
             return 0
-        if self.outgoing is None:
-            self.transport.write((<char*>data)[:size])
-            return 0
-        return self._pumped(self.outgoing.send(data, size))
+        return self.sending.send(data, size)
 
     def write(self, segments):
         """Queue an answer: a list of bytes and file slices. Within a read event it is sent at the end of it."""
-        if self.closing:
+        if closing(self.flow):
             release(segments)
             return
-        if self.outgoing is None:
-            for segment in segments:
-                if isinstance(segment, (bytes, bytearray, memoryview)):
-                    self.transport.write(segment)
-                else:
-                    self.transport.write(segment.read())
-                    segment.release()
-            return
-        for segment in segments:
-            self.outgoing.put(segment)
-        if not self.corked and not self.armed:
-            self._drive()
+        self.sending.put(segments)
+        if move(self.flow, SEND):
+            self.sending.drive()
 
-    cdef int _drive(self) except -1:
-        return self._pumped(self.outgoing.pump())
-
-    cdef int _pumped(self, int outcome) except -1:
-        """What follows from how far the queue got."""
-        if outcome == DRAINED:
-            self._disarm()
-        elif outcome == STALLED or outcome == YIELDED:
-            if not self.armed:
-                self.armed = True
-                if self.writer_fd < 0:
-                    try:
-                        self.writer_fd = os.dup(self.fd)
-                    except OSError as error:  # no descriptors left: it could not be told when to send on
-                        self.close(f"its answer cannot be sent: {error}")
-                        return 0
-                    if is_scarce(self.writer_fd):
-                        self.close("its answer cannot be sent: few descriptors are left (ulimit -n)")
-                        return 0
-                self.loop.add_writer(self.writer_fd, self._writable)
-        elif outcome == COLD or outcome == ASIDE:
-            if self.writer_fd >= 0 and self.armed:
-                self.loop.remove_writer(self.writer_fd)
-            self.armed = True
-            if outcome == COLD:
-                self.listener.in_thread(self._warm_head(), self._warmed)
-        else:
-            self.closing = True
-            self.transport.abort()
-        return 0
-
-    def _warm_head(self):
-        item, position, size = self.outgoing.probed
-        item.retain()
-        file = item.fileno()
-
-        def bring_in():
-            try:
-                return warm(file, position, size)
-            finally:
-                self.loop.call_soon_threadsafe(item.release)
-
-        return bring_in
-
-    def _warmed(self):
-        self.armed = False
-        self._writable()
-
-    def sent_aside(self, Py_ssize_t moved, bint broken):
-        """A thread has sent so much of the slice at the head of the queue."""
-        if self.closing:
-            return
-        self.armed = False
-        self.outgoing.moved(moved)
-        if broken:
-            self._pumped(BROKEN)
-        elif self.outgoing.items is None:
-            self._disarm()
-            self.resume()
-        else:
-            self._writable()
-
-    def _writable(self):
-        if self.closing or self.outgoing.items is None:
-            return
-        self.writes += 1
-        cdef int outcome = self.outgoing.pump()
-        if not self.armed or (outcome != STALLED and outcome != YIELDED):
-            self._pumped(outcome)
-        if not self.blocked():
-            self.resume()
-
-    def _disarm(self):
-        self.armed = False
-        if self.writer_fd >= 0:
-            self.loop.remove_writer(self.writer_fd)
-            os.close(self.writer_fd)
-            self.writer_fd = -1
-
-    # A TLS transport has a buffer of its own and says so when it is full.
+    # A transport that encrypts has a buffer of its own and says so when it is full.
 
     def pause_writing(self):
-        self.armed = True
+        (<TransportSending?>self.sending).pause_writing()
 
     def resume_writing(self):
-        self.writes += 1
-        self.armed = False
-        self.resume()
-
-
-def release(segments):
-    """Give up the file slices of an answer that will not be sent."""
-    for segment in segments:
-        if not isinstance(segment, (bytes, bytearray, memoryview)):
-            segment.release()
+        (<TransportSending?>self.sending).resume_writing()

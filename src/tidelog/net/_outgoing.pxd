@@ -1,4 +1,4 @@
-from tidelog.net._senders cimport Senders
+from tidelog.net._sendfile_threads cimport SendfileThreads
 
 
 cdef enum Pumped:
@@ -12,8 +12,8 @@ cdef enum Pumped:
 
 cdef class Outgoing:
     cdef int fd
-    cdef object connection
-    cdef Senders senders
+    cdef object sending
+    cdef SendfileThreads threads
     cdef bint waiting
     cdef list items
     cdef Py_ssize_t head

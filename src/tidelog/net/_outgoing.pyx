@@ -1,12 +1,13 @@
 """One connection's outgoing queue: bytes and file slices, in order, straight to the socket.
 
-Small answers go out at once from the caller's memory and are never queued. What the socket does not take is queued
-and pumped when it is writable again. File slices (anything with `fileno()`, `position`, `size`, `release()`) go out with
+Small answers go out at once from the caller's memory and are never queued. What the socket does not take is queued and
+pumped when it is writable again. File slices (anything with `fileno()`, `position`, `size`, `release()`) go out with
 sendfile and are released when their last byte is with the kernel, or when the connection is lost.
 
-A slice whose next bytes are not in the page cache is not sent: `pump` answers COLD, and the connection brings the range
-in on a thread, so that one reader of old data does not stall the others. Nor does one reader of much: a turn of the loop
-moves at most TURN, and while others wait for theirs a large slice may go to a thread (ASIDE, see `_senders`).
+A slice whose next bytes are not in the page cache is not sent: `pump` answers COLD, and the range is brought in on a
+thread (`_socket_sending`), so that one reader of old data does not stall the others. Nor does one reader of much: a
+turn of the loop moves at most TURN, and while others wait for theirs a large slice may go to a thread (ASIDE, see
+`_sendfile_threads`).
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -46,10 +47,10 @@ def resident(int file, int64_t position, size_t size):
 
 
 cdef class Outgoing:
-    def __cinit__(self, int fd, connection, Senders senders):
+    def __cinit__(self, int fd, sending, SendfileThreads threads):
         self.fd = fd
-        self.connection = connection
-        self.senders = senders
+        self.sending = sending
+        self.threads = threads
         self.items = None
         self.head = 0
         self.sent = 0
@@ -88,7 +89,7 @@ cdef class Outgoing:
         self._wait(False)
         while self.items is not None:
             item = self.items[self.head]
-            if self.senders.waiting and self._goes_aside(item):
+            if self.threads.waiting and self._goes_aside(item):
                 return ASIDE
             moved = self._send_memory() if PyObject_CheckBuffer(item) else self._send_slice(item)
             if moved == -1:
@@ -103,7 +104,7 @@ cdef class Outgoing:
 
     cdef void _wait(self, bint waiting):
         """Whether this connection could send on, but waits for its next turn."""
-        self.senders.waiting += <int>waiting - <int>self.waiting
+        self.threads.waiting += <int>waiting - <int>self.waiting
         self.waiting = waiting
 
     cdef bint _goes_aside(self, object item) except -1:
@@ -114,7 +115,7 @@ cdef class Outgoing:
         left = <Py_ssize_t>item.size - self.sent
         if left <= CHUNK:
             return False
-        return self.senders.take(self.connection, item, self.fd, <int64_t>item.position + self.sent, left)
+        return self.threads.take(self.sending, item, self.fd, <int64_t>item.position + self.sent, left)
 
     cdef void moved(self, Py_ssize_t size):
         """A thread has sent so much of the slice at the head."""
@@ -203,7 +204,7 @@ cdef class Outgoing:
         self.head = self.sent = self.queued = 0
         self.probed = None
         self._wait(False)
-        self.connection = None
+        self.sending = None
         if items is not None:
             for item in items[head:]:
                 if not PyObject_CheckBuffer(item):

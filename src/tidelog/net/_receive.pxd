@@ -9,6 +9,7 @@ cdef class ReceiveBuffers:
     cdef Py_ssize_t pool_limit
     cdef public bint held
 
+    cdef bint nearly_full(self) noexcept
     cdef bytearray take(self, Py_ssize_t size)
     cdef void give(self, bytearray buffer)
     cdef bytearray borrow(self, Py_ssize_t size)

@@ -15,6 +15,8 @@ While `held`, no connection looks at another request: too many are under way (qu
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 
+from tidelog.net._framing cimport LARGE, ROOM
+
 cdef Py_ssize_t SMALLEST = 64 << 10
 cdef Py_ssize_t LARGEST_CLASS = (1 << 20) + (128 << 10)
 
@@ -29,6 +31,10 @@ cdef class ReceiveBuffers:
         self.pool = []
         self.pool_bytes = 0
         self.pool_limit = pool_limit
+
+    cdef bint nearly_full(self) noexcept:
+        """Whether the arena has no room for another read that is worth it."""
+        return self.arena_size - self.position < ROOM + LARGE
 
     cdef bytearray take(self, Py_ssize_t size):
         """A buffer of at least `size` bytes that is now the caller's."""

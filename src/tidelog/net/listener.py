@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 
 from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
-from tidelog.net._senders import Senders
+from tidelog.net._sendfile_threads import SendfileThreads
 from tidelog.net.connection_table import FOREVER, ConnectionTable
 from tidelog.net.descriptors import is_scarce
 
@@ -31,14 +31,14 @@ class Listener:
         table: ConnectionTable,
         sink: FrameSink,
         buffers: ReceiveBuffers,
-        senders: Senders,
+        sendfile_threads: SendfileThreads,
         executor: Callable[[], Executor],
         admit: Callable[[ServerConnection], None] = lambda connection: None,
     ) -> None:
         """`admit` gives a new connection its session, before anything is read from it."""
         self.name = name
         self.table = table
-        self.senders = senders
+        self.sendfile_threads = sendfile_threads
         self._sink = sink
         self._buffers = buffers
         self._executor = executor

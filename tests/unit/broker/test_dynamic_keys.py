@@ -38,7 +38,7 @@ LISTENERS = {"listeners", "listener.security.protocol.map"}
 Probe = Callable[[Broker], Any]
 PROBES: dict[str, tuple[str, Probe]] = {
     "background.threads": ("5", lambda broker: broker.network.workers.executor._max_workers),
-    "num.network.threads": ("4", lambda broker: broker.network.senders.room),
+    "num.network.threads": ("4", lambda broker: broker.network.sendfile_threads.room),
     "num.recovery.threads.per.data.dir": ("3", lambda broker: broker.log_manager._threads),
     "producer.id.expiration.ms": ("5000", lambda broker: broker.log_manager.logs[TP].producers.expiration_ms),
     "log.cleaner.threads": ("2", lambda broker: len(broker.background.cleaners)),

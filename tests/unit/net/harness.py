@@ -14,7 +14,7 @@ from support.loop import until
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.net._connection import FrameSink, ServerConnection
 from tidelog.net._receive import ReceiveBuffers
-from tidelog.net._senders import Senders
+from tidelog.net._sendfile_threads import SendfileThreads
 from tidelog.net.connection_table import ConnectionTable, NetworkLimits
 from tidelog.net.listener import Listener
 
@@ -79,8 +79,8 @@ async def many_listening(sink: FrameSink, names: list[str], clock: Clock = SYSTE
     """Several listeners of one broker; yields them and their addresses."""
     table = ConnectionTable(NetworkLimits(**limits), clock)
     with ThreadPoolExecutor(1) as executor:
-        senders = Senders(asyncio.get_running_loop(), 1)
-        listeners = [Listener(name, table, sink, ReceiveBuffers(), senders, lambda: executor) for name in names]
+        threads = SendfileThreads(asyncio.get_running_loop(), 1)
+        listeners = [Listener(name, table, sink, ReceiveBuffers(), threads, lambda: executor) for name in names]
         addresses = [await listener.start("127.0.0.1", 0) for listener in listeners]
         try:
             yield listeners, addresses
@@ -90,7 +90,7 @@ async def many_listening(sink: FrameSink, names: list[str], clock: Clock = SYSTE
             for connection in list(table.connections):
                 connection.close()
             await until(lambda: not table.connections)
-            senders.stop()
+            threads.stop()
 
 
 async def read_frame(reader: asyncio.StreamReader) -> bytes:

@@ -110,7 +110,7 @@ async def test_an_answer_that_must_wait_takes_none_of_the_last_descriptors(monke
         _, writer = await asyncio.open_connection(host, port)
         await until(lambda: listener.table.connections)
         before = len(os.listdir("/proc/self/fd"))
-        monkeypatch.setattr("tidelog.net._connection.is_scarce", lambda descriptor: True)
+        monkeypatch.setattr("tidelog.net._socket_sending.is_scarce", lambda descriptor: True)
         writer.write(framed(b"much, please"))
         await until(lambda: sink.lost)
         assert not listener.table.connections

@@ -83,7 +83,7 @@ cdef class RequestSink(FrameSink):
                 taker = None    # it has seen the frame: it is not asked again
         if self.pending:
             self.flush()
-            if connection.closing:
+            if connection.is_closing():
                 return 0
         if taker is not None and taker.take(connection, owner, base, position, size):
             if taker.pending:

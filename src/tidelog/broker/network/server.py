@@ -17,7 +17,7 @@ from tidelog.broker.workers import Workers, worker_threads
 from tidelog.common.clock import Clock
 from tidelog.common.config import Key
 from tidelog.net._receive import ReceiveBuffers
-from tidelog.net._senders import Senders
+from tidelog.net._sendfile_threads import SendfileThreads
 from tidelog.net.connection_table import ConnectionTable, ListenerLimits, NetworkLimits
 from tidelog.net.listener import Listener
 from tidelog.net.pauses import pause
@@ -73,11 +73,11 @@ class SocketServer:
         self.workers = workers
         workers.on_full = self._hold
         self._sweeper: asyncio.TimerHandle | None = None
-        self.senders: Senders | None = None
+        self.sendfile_threads: SendfileThreads | None = None
 
     async def start(self) -> list[tuple[Endpoint, str, int]]:
         """Open all listeners; returns the addresses that are really bound."""
-        self.senders = Senders(asyncio.get_running_loop(), sending_threads(self._config))
+        self.sendfile_threads = SendfileThreads(asyncio.get_running_loop(), sending_threads(self._config))
         self._config.on_change(self._on_config)
         bound: list[tuple[Endpoint, str, int]] = []
         for endpoint in self._config.listeners:
@@ -86,7 +86,7 @@ class SocketServer:
                 self.table,
                 self.sink,
                 self._buffers,
-                self.senders,
+                self.sendfile_threads,
                 lambda: self.workers.executor,
                 partial(self.gate.admit, endpoint),
             )
@@ -116,8 +116,8 @@ class SocketServer:
             if not self.table.connections:
                 break
             await pause(0.001)
-        if self.senders is not None:
-            self.senders.stop()
+        if self.sendfile_threads is not None:
+            self.sendfile_threads.stop()
         self.workers.stop()
 
     def _hold(self, held: bool) -> None:
@@ -130,8 +130,8 @@ class SocketServer:
     def _on_config(self, names: frozenset[str]) -> None:
         self.table.change(limits_from(self._config))
         self.workers.resize(worker_threads(self._config))
-        if self.senders is not None:
-            self.senders.resize(sending_threads(self._config))
+        if self.sendfile_threads is not None:
+            self.sendfile_threads.resize(sending_threads(self._config))
 
     def _sweep(self) -> None:
         self.table.close_idle()

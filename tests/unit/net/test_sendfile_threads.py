@@ -64,7 +64,7 @@ def test_a_lone_reader_is_served_by_the_loop_alone(segment):
         async with listening(RecordingSink(slices)) as (listener, host, port):
             await asyncio.to_thread(read_answers, (host, port), [0, 1, 2], [])
             await until(slices.all_released)
-            assert not listener.senders.threads
+            assert not listener.sendfile_threads.threads
 
     run(main())
 
@@ -82,9 +82,9 @@ def test_readers_at_the_same_time_get_their_own_bytes_in_order(segment, send_buf
                 *(asyncio.to_thread(read_answers, (host, port), *one) for one in zip(positions, digests, strict=True))
             )
             await until(slices.all_released)
-            assert listener.senders.waiting == 0
+            assert listener.sendfile_threads.waiting == 0
             if send_buffer < 0:  # a small buffer is full before a turn is over: then nobody waits for one
-                assert len(listener.senders.threads) == 1
+                assert len(listener.sendfile_threads.threads) == 1
         assert digests == [[(at, hashlib.md5(content[at : at + SIZE]).digest()) for at in one] for one in positions]
 
     run(main())
@@ -113,8 +113,8 @@ def test_connections_lost_in_the_middle_of_a_send_leave_nothing_open(segment):
             )
             await until(lambda: not listener.table.connections)
             await until(slices.all_released)
-            assert listener.senders.waiting == 0
-            assert len(listener.senders.threads) == 1
+            assert listener.sendfile_threads.waiting == 0
+            assert len(listener.sendfile_threads.threads) == 1
             assert len(os.listdir("/proc/self/fd")) - before == 2, "the pipe of the threads, and nothing else"
         assert digests == [(5, hashlib.md5(content[5 : 5 + SIZE]).digest())] * 12
 
@@ -132,7 +132,7 @@ def test_stopping_in_the_middle_of_sends_releases_them(segment):
                 clients.append(client)
             await until(lambda: len(slices.made) == 6)
         assert slices.all_released()
-        assert not listener.senders.threads
+        assert not listener.sendfile_threads.threads
         for client in clients:
             client.close()
 

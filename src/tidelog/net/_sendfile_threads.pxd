@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
 
-cdef class Senders:
+cdef class SendfileThreads:
     cdef list idle
     cdef readonly list threads
     cdef object loop
@@ -10,4 +10,4 @@ cdef class Senders:
     cdef int pipe_write
     cdef readonly int waiting
 
-    cdef bint take(self, object connection, object item, int fd, int64_t position, Py_ssize_t size) except -1
+    cdef bint take(self, object sending, object item, int fd, int64_t position, Py_ssize_t size) except -1

@@ -1,10 +1,10 @@
 /* A thread that sends one range of a file at a time, without Python: it never waits for the interpreter's lock.
  *
- * The loop gives it a job (tl_sender_give) and is told by one byte in a pipe, the thread's number, that it is done; between
+ * The loop gives it a job and is told by one byte in a pipe, the thread's number, that it is done; between
  * the two the job belongs to the thread, before and after it to the loop. The socket is the job's own (a duplicate): a
  * connection that is lost meanwhile cannot make the bytes arrive at whoever gets its descriptor next. */
-#ifndef TIDELOG_NET_SENDER_H
-#define TIDELOG_NET_SENDER_H
+#ifndef TIDELOG_NET_SENDFILE_THREAD_H
+#define TIDELOG_NET_SENDFILE_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ typedef struct {
     unsigned char number;
     size_t chunk;
     tl_job job;
-} tl_sender;
+} tl_sendfile_thread;
 
 static void tl_send_job(tl_job *job, size_t chunk) {
     while (job->moved < job->size) {
@@ -46,8 +46,8 @@ static void tl_send_job(tl_job *job, size_t chunk) {
     }
 }
 
-static void *tl_sender_run(void *argument) {
-    tl_sender *it = argument;
+static void *tl_sendfile_thread_run(void *argument) {
+    tl_sendfile_thread *it = argument;
     for (;;) {
         pthread_mutex_lock(&it->lock);
         while (!it->given && !it->leave) pthread_cond_wait(&it->wake, &it->lock);
@@ -64,7 +64,7 @@ static void *tl_sender_run(void *argument) {
 }
 
 /* Start the thread; 0, or the error's number. It takes no signals: those are the loop's. */
-static int tl_sender_start(tl_sender *it, int bell, unsigned char number, size_t chunk) {
+static int tl_sendfile_thread_start(tl_sendfile_thread *it, int bell, unsigned char number, size_t chunk) {
     sigset_t all, before;
     int code;
     memset(it, 0, sizeof *it);
@@ -75,12 +75,12 @@ static int tl_sender_start(tl_sender *it, int bell, unsigned char number, size_t
     pthread_cond_init(&it->wake, NULL);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_create(&it->thread, NULL, tl_sender_run, it);
+    code = pthread_create(&it->thread, NULL, tl_sendfile_thread_run, it);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code;
 }
 
-static void tl_sender_give(tl_sender *it, int socket, int file, int64_t position, size_t size) {
+static void tl_sendfile_thread_give(tl_sendfile_thread *it, int socket, int file, int64_t position, size_t size) {
     tl_job job = {socket, file, position, size, 0, 0};
     it->job = job;
     pthread_mutex_lock(&it->lock);
@@ -90,7 +90,7 @@ static void tl_sender_give(tl_sender *it, int socket, int file, int64_t position
 }
 
 /* Let the thread end its job and wait for it. Sending does not block, so this is soon. */
-static void tl_sender_stop(tl_sender *it) {
+static void tl_sendfile_thread_stop(tl_sendfile_thread *it) {
     pthread_mutex_lock(&it->lock);
     it->leave = 1;
     pthread_cond_signal(&it->wake);

@@ -1,6 +1,6 @@
 from asyncio import AbstractEventLoop
 
-class Senders:
+class SendfileThreads:
     @property
     def threads(self) -> list[object]: ...
     @property

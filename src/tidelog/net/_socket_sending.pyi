@@ -1,0 +1,3 @@
+from tidelog.net._sending import Sending
+
+class SocketSending(Sending): ...
