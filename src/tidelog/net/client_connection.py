@@ -108,6 +108,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Whoever waits for an answer learns that none will come; whether the request was served, nobody knows."""
         self._transport = None
         if self._socket is not None:
             self._socket.close()
@@ -129,6 +130,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._writable.set()
 
     def get_buffer(self, sizehint: int) -> memoryview:
+        """The rest of a large answer is read to its exact end; the next answer begins in the small buffer again."""
         if self._large is not None:
             return self._large[self._large_filled :]
         return self._view[self._filled :]
@@ -196,12 +198,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._filled = rest
 
     def _start_large(self, size: int, position: int) -> None:
+        """The answer does not fit the receive buffer: what has come of it is all that is ever copied."""
         large = self._buffers.take(size)
         have = self._filled - position
         large[:have] = self._view[position : self._filled]
         self._large, self._large_filled = large, have
 
     def _resolve(self, frame: Frame) -> None:
+        """Give an answer to the oldest request. One that does not match means that the two sides have lost count.
+
+        Then no later answer can be trusted, and the connection is closed. A request that was given up meanwhile (its
+        future is done) still takes its answer out of the queue.
+        """
         if not self._pending:
             raise ProtocolError(f"{self.peer} sent an answer that nobody asked for")
         expected, future = self._pending.popleft()
@@ -214,6 +222,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             future.set_result(frame)
 
     def _fail(self, error: ProtocolError) -> None:
+        """The other side does not speak the protocol: the reason reaches every caller before the connection goes."""
         pending, self._pending = self._pending, deque()
         for _, future in pending:
             if not future.done():

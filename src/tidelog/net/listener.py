@@ -1,4 +1,10 @@
-"""A listening socket. It accepts by itself, not through the loop's server: so it can leave newcomers waiting."""
+"""A listening socket. It accepts by itself, not through the loop's server: so it can leave newcomers waiting.
+
+The order of events for a newcomer: the table is asked whether anybody may come now (if not, the socket is not watched
+until then, and newcomers wait in the kernel's backlog); it is accepted; turned away if its address has too many
+connections; entered into the table; handed to the loop; admitted by the listener's owner, who gives it a session; and
+only then read. Whoever fails on the way leaves nothing behind: neither a descriptor nor a place in the table.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +64,7 @@ class Listener:
         return bound[0], bound[1]
 
     def _bind(self, host: str, port: int) -> socket.socket:
+        """Buffer sizes are set before listening: connections inherit them, and the handshake agrees on windows."""
         limits = self.table.limits
         family, kind, protocol, _, address = socket.getaddrinfo(
             _name(host or "0.0.0.0"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -122,6 +129,7 @@ class Listener:
             self._welcome(sock, address[0])
 
     def _welcome(self, sock: socket.socket, host: str) -> None:
+        """It counts from here on, before the loop has set it up: a crowd cannot slip in between the two."""
         assert self._loop is not None
         if reason := self.table.refusal(host):
             logger.warning("closed %s on %s: %s", host, self.name, reason)
@@ -146,6 +154,7 @@ class Listener:
                 self.table.leave(connection)
 
     def on_made(self, connection: ServerConnection) -> None:
+        """The loop serves it: have it admitted. Nothing has been read from it yet."""
         if connection.closing:  # it had to go before it was here
             connection.transport.abort()
             return

@@ -137,10 +137,12 @@ class NodeClient:
         return decode_response(key, version, await self._answer(key, correlation_id, frame, timeout))[1]
 
     async def close(self) -> None:
+        """Give up what is in flight, and wait until the loop has let go of the socket."""
         self._connection.close()
         await asyncio.shield(self._connection.closed)
 
     async def _answer(self, key: ApiKey, correlation_id: int, frame: list[Buffer], timeout: float | None) -> memoryview:
+        """Not `asyncio.timeout`: what is late ends the connection, as all later answers wait behind it."""
         seconds = self.request_timeout if timeout is None else timeout
         pending = self._connection.send(correlation_id, frame)
         expiry = asyncio.get_running_loop().call_later(seconds, self._expire, key, seconds, pending)
@@ -169,6 +171,7 @@ class NodeClient:
         self.versions = {r.api_key: VersionRange(r.min_version, r.max_version) for r in response.api_keys}
 
     def _correlation_id(self) -> int:
+        """An int32 on the wire: it wraps before it would become negative."""
         self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
         return self._next_correlation_id
 
