@@ -35,7 +35,7 @@ class Timekeeper(Protocol):
         """The group is no more: its members wait for nothing."""
 
     def revive(self, group: Group) -> None:
-        """The group is back: all sessions start anew."""
+        """The group is back, or of another kind now: all sessions start anew."""
 
 
 class GroupState:

@@ -67,7 +67,8 @@ class Migration:
     def _upgrade(self, classic: ClassicGroup, emitter: Emitter) -> ConsumerGroup:
         """Members that wait in a rebalance of the classic group are told REBALANCE_IN_PROGRESS: they join again, and
         find themselves in a group of the new kind. What the group's leader assigned last is taken for the target, so
-        that the first real assignment can be sticky.
+        that the first real assignment can be sticky. Everybody's session starts anew with the new kind: a member that
+        has died meanwhile would otherwise keep its partitions for ever.
         """
         self._check_upgrade(classic)
         try:
@@ -94,6 +95,7 @@ class Migration:
         for member in members:
             emitter.emit(member.assignment_record(group.group_id))
         emitter.settle()
+        self._state.timekeeper.revive(group)
         logger.info("group %s: upgraded to a consumer group at epoch %d", group.group_id, group.epoch)
         return group
 

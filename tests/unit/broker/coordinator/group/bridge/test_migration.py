@@ -77,3 +77,16 @@ def test_a_classic_group_that_cannot_be_upgraded_stays_as_it_is() -> None:
     answer = harness.write("g", lambda machine: machine.consumer_heartbeat(request, CALLER._replace(api_version=1)))
     assert answer.code.name == "GROUP_ID_NOT_FOUND"
     assert harness.machine().state.groups["g"] is before
+
+
+def test_a_classic_member_that_dies_at_the_upgrade_times_out() -> None:
+    """Its session begins anew with the new kind: nobody will hear of it again, and its partitions must become free."""
+    harness, member = classic_group()
+    beat(harness, "new", 0)
+    group = harness.machine().state.groups["g"]
+    assert member in group.members
+    harness.advance(29_000)
+    assert member in group.members
+    beat(harness, "new", group.members["new"].epoch)
+    harness.advance(2_000)
+    assert list(group.members) == ["new"]
