@@ -55,11 +55,13 @@ class PeerConnections:
         became of the connection (NETWORK_EXCEPTION, REQUEST_TIMED_OUT). Then nobody knows whether the request was
         carried out.
         """
-        node = await self._connected(node_id)
+        node: NodeClient | None = None
         try:
+            node = await self._connected(node_id)
             return await node.send(request)
-        except (KafkaError, ProtocolError, OSError) as error:
-            await self._drop(node_id, node)
+        except (KafkaError, ProtocolError, OSError) as error:  # opening may fail in as many ways as asking
+            if node is not None:
+                await self._drop(node_id, node)
             if isinstance(error, KafkaError):
                 raise
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {node_id}: {error}") from error

@@ -14,7 +14,7 @@ from tidelog.broker.metadata.control_messages import UpdateMetadata
 from tidelog.broker.metadata.images import BrokerImage
 from tidelog.broker.peers.connections import PeerConnections
 from tidelog.broker.server import Broker
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol.messages import MetadataRequest
 
@@ -93,4 +93,21 @@ async def test_one_that_is_not_registered_or_not_there(opened):
         with pytest.raises(KafkaError) as caught:
             await peers.send(node_id, MetadataRequest(topics=[]))
         assert caught.value.code is code
+    assert len(peers) == 0
+
+
+@async_test
+async def test_one_that_cannot_be_talked_to(monkeypatch):
+    """Whoever sends markers goes on after a KafkaError, and after nothing else: opening, too, must raise no other."""
+
+    async def strange(*_args, **_options):
+        raise ProtocolError("this is no ApiVersions answer")
+
+    monkeypatch.setattr(NodeClient, "connect", strange)
+    metadata = MetadataCache()
+    at(metadata, (2, "127.0.0.1:1"))
+    peers = PeerConnections(metadata, "PLAINTEXT", "test")
+    with pytest.raises(KafkaError) as refused:
+        await peers.send(2, MetadataRequest(topics=[]))
+    assert refused.value.code is ErrorCode.NETWORK_EXCEPTION
     assert len(peers) == 0
