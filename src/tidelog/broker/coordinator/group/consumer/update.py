@@ -45,17 +45,17 @@ class ConsumerUpdate:
     ) -> bool:
         """Record the member and bump the group's epoch if who gets what may change; True: other topics are wanted.
 
-        Another assignor takes effect with the next assignment, and does not ask for one.
+        Another assignor takes effect with the next assignment, and does not ask for one. Nor does a pattern that finds
+        nothing, of a new member or of an old one, unless topics are given up by it that nobody else wants.
         """
-        new = after.member_id not in group.members
-        if before != after or new:
+        if before != after or after.member_id not in group.members:
             emitter.emit(after.subscription_record(group.group_id))
         names_changed, regex_changed = before.topics != after.topics, before.regex != after.regex
         if regex_changed and before.regex and not group.subscribed_regexes()[before.regex]:
             emitter.emit(group.regex_record(before.regex, None))
         known = not after.regex or after.regex in group.regexes  # if not, it counts by the topics that it finds
         resolved = self._resolve(group, emitter)
-        self.refresh(group, emitter, bump=names_changed or resolved or (regex_changed and (known or new)))
+        self.refresh(group, emitter, bump=names_changed or resolved or (regex_changed and known))
         return names_changed or regex_changed
 
     def _resolve(self, group: ConsumerGroup, emitter: Emitter) -> bool:
@@ -81,6 +81,7 @@ class ConsumerUpdate:
             if present is None or present.topics != topics:
                 changed = changed or topics != (frozenset() if present is None else present.topics)
                 emitter.emit(group.regex_record(regex, ResolvedRegex(topics, self._view.version, now)))
+                group.checked_version = -1  # it may stand in the place of one that found more: compare the fingerprint
         return changed
 
     def refresh(self, group: ConsumerGroup, emitter: Emitter, *, bump: bool) -> None:
