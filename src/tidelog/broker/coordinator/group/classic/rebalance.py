@@ -272,9 +272,13 @@ class ClassicRebalance:
             group.answer_sync(member, SyncGroupResponse(error_code=error))
 
     def revive(self, group: ClassicGroup) -> None:
-        """A group that was dropped is back, in the state that it was in: start its timers anew."""
+        """A group that was dropped is back, in the state that it was in: start its timers anew. An id that was handed
+        out gets the time of a new member: what its owner had asked for is not known until it joins.
+        """
         for member in group.members.values():
             self.keep_alive(group, member)
+        for member_id in list(group.pending_join):
+            self.add_pending(group, member_id, self.config.new_member_join_timeout_ms)
         if group.is_in(ClassicState.PREPARING_REBALANCE):
             self._schedule_join(group, group.rebalance_timeout_ms)
         elif group.is_in(ClassicState.COMPLETING_REBALANCE):

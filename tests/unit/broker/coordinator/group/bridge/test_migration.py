@@ -7,6 +7,7 @@ from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.classic.group import ClassicGroup
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.result import Caller
+from tidelog.common.errors import ErrorCode
 from tidelog.protocol import messages as m
 
 CALLER = Caller("c", "/h", 3)
@@ -90,3 +91,30 @@ def test_a_classic_member_that_dies_at_the_upgrade_times_out() -> None:
     beat(harness, "new", group.members["new"].epoch)
     harness.advance(2_000)
     assert list(group.members) == ["new"]
+
+
+def test_an_upgrade_that_cannot_be_written_leaves_no_id_waited_for_for_ever() -> None:
+    """The group is what it was; an id that was handed out before still ends when nobody uses it."""
+    harness, member = classic_group()
+    request = m.JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=30_000,
+        protocol_type="consumer",
+        protocols=[m.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=subscription("a"))],
+    )
+    caller = CALLER._replace(api_version=4)
+    answer = harness.request("g", lambda machine, reply: machine.join(request, caller, reply))
+    assert answer.response.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    harness.log.limit = 200
+    upgrade = m.ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="new", rebalance_timeout_ms=1000, subscribed_topic_names=["a"], topic_partitions=[]
+    )
+    answer = harness.write("g", lambda machine: machine.consumer_heartbeat(upgrade, CALLER._replace(api_version=1)))
+    assert answer.code.name == "UNKNOWN_SERVER_ERROR"
+    harness.log.limit = 1 << 20
+    group = harness.machine().state.groups["g"]
+    assert isinstance(group, ClassicGroup)
+    assert (list(group.members), len(group.pending_join)) == ([member], 1)
+    harness.advance(harness.config.new_member_join_timeout_ms)
+    assert not group.pending_join
