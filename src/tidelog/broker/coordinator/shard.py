@@ -385,8 +385,9 @@ class Shard:
         else:
             self._parked.append((self._written, done))
 
-    def _release(self, failed: KafkaError | None = None) -> None:
-        """Answer who waits for what is committed by now; or, with an error, everybody.
+    def _release(self, failed: ErrorCode | None = None) -> None:
+        """Answer who waits for what is committed by now; or, with an error, everybody: each with an exception of its
+        own, as whoever raises one adds to its traceback, and thousands may wait.
 
         One answer, or step, that fails must not keep the others from theirs.
         """
@@ -396,7 +397,7 @@ class Shard:
         while self._parked and (failed is not None or self._parked[0][0] <= self._committed):
             _, done = self._parked.popleft()
             try:
-                done(failed)
+                done(None if failed is None else KafkaError(failed))
             except Exception:
                 logger.exception("%s: what waited for an append failed", self.tp)
 
@@ -413,6 +414,6 @@ class Shard:
         self.state = ShardState.CLOSED
         self.timers.cancel_all()
         self._batch.clear()
-        self._release(KafkaError(error))
+        self._release(error)
         if active:
             self.machine.on_unloaded()

@@ -137,9 +137,10 @@ def test_a_failed_append_answers_everybody_and_reloads() -> None:
 def test_what_waits_when_leadership_goes_is_told() -> None:
     harness = GroupHarness()
     harness.log.hold = True
-    waiting = harness.write("g", commit)
+    waiting, beside = harness.write("g", commit), harness.write("g", commit)
     harness.runtime.on_resigned(0)
-    assert waiting.code is ErrorCode.NOT_COORDINATOR
+    assert waiting.code is beside.code is ErrorCode.NOT_COORDINATOR
+    assert waiting.error is not beside.error  # both are raised somewhere, and tracebacks grow
     assert harness.write("g", commit).code is ErrorCode.NOT_COORDINATOR
     harness.log.release()  # too late: nobody is answered twice
 
