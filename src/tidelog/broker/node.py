@@ -212,9 +212,14 @@ class Node:
         self._make_replicas()
         self._make_controller()
         office = asyncio.get_running_loop().create_task(self.controller.take_office())
-        await breathe()  # until the store's thread writes and syncs: there is something to do meanwhile
-        self._meanwhile()
-        await self.registration.announce(self.config.advertised)
+        try:
+            await breathe()  # until the store's thread writes and syncs: there is something to do meanwhile
+            self._meanwhile()
+            await self.registration.announce(self.config.advertised)
+        except BaseException:  # it must not go on while everything that it uses is stopped
+            office.cancel()
+            await asyncio.gather(office, return_exceptions=True)
+            raise
         await office
         await self.controller.start(self._uncertain())
 

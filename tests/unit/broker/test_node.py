@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 from contextvars import Context
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from support.appending import append
 from tidelog.broker.controller.topic_plans import NewTopic
@@ -188,3 +191,23 @@ def test_a_node_alone_needs_neither_the_network_nor_uvloop(tmp_path: Path) -> No
     program = PROGRAM.format(paths=sys.path, file=__file__, home=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_a_start_that_fails_leaves_no_task_behind(tmp_path: Path) -> None:
+    class Failing(Node):
+        def _meanwhile(self) -> None:
+            raise OSError("not today")
+
+    async def main() -> None:
+        node = Failing({"log.dirs": str(tmp_path), **CONFIG}, clock=LoopClock(loop), rng=seeded_rng(1))
+        with pytest.raises(OSError, match="not today"):
+            await node.start()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    loop = VirtualLoop()
+    unheard: list[Any] = []
+    loop.set_exception_handler(lambda _, context: unheard.append(context))
+    loop.run_until_complete(main())
+    gc.collect()
+    loop.close()
+    assert not unheard

@@ -21,7 +21,10 @@ nothing. No I/O and no clock: the owner says what time it is.
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 TICK_MS = 1
 BUCKETS = 20
@@ -102,7 +105,10 @@ class TimingWheel:
                 entry._bucket = None
                 if entry.deadline_ms <= now_ms:
                     fired += 1
-                    entry.callback()
+                    try:
+                        entry.callback()
+                    except Exception:  # the others of this bucket, and of all that follow, are due nevertheless
+                        logger.exception("what was due at %d ms failed", entry.deadline_ms)
                 else:
                     self._place(entry)
         self._now = max(self._now, now_ms)

@@ -44,3 +44,23 @@ def test_a_sleep_that_is_given_up_leaves_nothing_in_the_wheel() -> None:
 
     assert loop.run_until_complete(main()) == 0
     loop.close()
+
+
+def test_one_that_fails_keeps_nobody_else_from_their_time(caplog: pytest.LogCaptureFixture) -> None:
+    loop = VirtualLoop()
+    rung: list[str] = []
+
+    def fail() -> None:
+        raise ValueError("not this one")
+
+    async def main() -> None:
+        timer = LoopTimer(LoopClock(loop), loop)
+        timer.call_later(1, fail)
+        timer.call_later(1, lambda: rung.append("same moment"))
+        timer.call_later(2, lambda: rung.append("later"))
+        await asyncio.sleep(3)  # by the loop: the timer itself is what may have stopped
+
+    loop.run_until_complete(main())
+    loop.close()
+    assert rung == ["same moment", "later"]
+    assert "not this one" in caplog.text
