@@ -149,8 +149,7 @@ class Node:
         """Why it cannot go on, if it cannot."""
         return self.supervisor.failure
 
-    @property
-    def coordinators(self) -> Coordinators:
+    def begun_coordinators(self) -> Coordinators:
         """Groups and transactions: begun when somebody needs them, or at the start when there is state to load.
 
         A broker that only ever serves records (no groups, no transactions) goes without their modules and their timers.
@@ -174,6 +173,8 @@ class Node:
             self._coordinators.start()
             self._coordinators_begun(self._coordinators)
         return self._coordinators
+
+    coordinators = property(begun_coordinators)
 
     def _coordinators_begun(self, coordinators: Coordinators) -> None:
         """For what listens: requests of groups may be served by compiled code from now on."""
@@ -343,7 +344,7 @@ class Node:
         self._closers.add(Stage.BACKGROUND, "moves", self.movers.stop)
         self.movers.resume()
         if INTERNAL_TOPICS & self.metadata.topics.keys():
-            asyncio.get_running_loop().call_soon(lambda: self.coordinators)
+            asyncio.get_running_loop().call_soon(self.begun_coordinators)
 
     def _uncertain(self) -> set[TopicPartition]:
         """Partitions of directories that were not closed properly: a crash may have taken their last records.

@@ -113,7 +113,7 @@ class Broker(Node):
             replicas=self.replicas,
             purgatories=self.purgatories,
             workers=workers,
-            coordinators=lambda: self.coordinators,
+            coordinators=self.begun_coordinators,
             move_replica=lambda partition, directory: self.movers.move(partition, directory),
             apply_broker_config=self.dynamic_configs.broker_changed,
             apply_entity_config=self.dynamic_configs.entity_changed,
