@@ -25,6 +25,7 @@ Within one stage, what began last stops first.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
@@ -54,10 +55,12 @@ class Stage(IntEnum):
 
 
 class Closers:
-    """What is to be stopped, by stage. Any number of times: what has been stopped is forgotten."""
+    """What is to be stopped, by stage. Any number of times: what has been stopped is forgotten. Who stops while another
+    does waits for that one: two at a time would not keep to the order."""
 
     def __init__(self) -> None:
         self._stops: list[tuple[Stage, str, Stop]] = []
+        self._stopping = asyncio.Lock()
 
     def add(self, stage: Stage, name: str, stop: Stop) -> None:
         """Have `stop` called (and awaited, if it returns something to await) when its stage comes."""
@@ -70,6 +73,10 @@ class Closers:
         An error that a broken disk or a lost store explains is logged. Any other is a bug: the first such is raised
         when everything else has stopped.
         """
+        async with self._stopping:
+            await self._stop_all()
+
+    async def _stop_all(self) -> None:
         unforeseen: Exception | None = None
         while self._stops:
             stage = min(stage for stage, _, _ in self._stops)

@@ -112,6 +112,8 @@ class Node:
         """Start, or leave nothing behind: a start that fails stops what it has begun."""
         try:
             await self._start()
+            if self.supervisor.stopping:
+                raise TidelogError("The node was stopped while it started.")
         except BaseException:
             await self.stop()
             raise
@@ -123,18 +125,17 @@ class Node:
         self._begin_work()
 
     async def stop(self) -> None:
-        """Stop cleanly; safe to call twice, and after a start that failed half way.
+        """Stop cleanly; safe to call twice, at the same time too, while it starts, and after a start that failed half
+        way. When this returns, it has stopped, whoever stopped it.
 
         What fails from here on is no failure of the node: parts lose each other on their way out.
         """
-        if self.supervisor.stopping:
-            return
-        self.supervisor.stopping = True
+        again, self.supervisor.stopping = self.supervisor.stopping, True
         try:
             await self._closers.stop()
         finally:
             self.supervisor.end()
-        if self.node_id >= 0:
+        if self.node_id >= 0 and not again:
             logger.info("Node %d has stopped", self.node_id)
 
     async def __aenter__(self) -> Node:

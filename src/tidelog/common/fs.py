@@ -274,6 +274,10 @@ class FileSystem(Protocol):
     def disk_usage(self, path: Path) -> tuple[int, int]: ...
 
 
+def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() and not os.path.exists(entry.path)
+
+
 class LocalFileSystem:
     """The machine's own file system."""
 
@@ -369,14 +373,23 @@ class LocalFileSystem:
         return sorted(os.listdir(path))
 
     def subdirectories(self, path: Path) -> list[str]:
-        """The names of the directories in a directory (and of links to such), sorted; nothing is looked at twice."""
+        """The names of the directories in a directory (and of links to such), sorted; nothing is looked at twice.
+
+        A link that leads nowhere counts as one: its disk may not be mounted, and who enters it finds that out.
+        """
         with os.scandir(path) as found:
-            return sorted(entry.name for entry in found if entry.is_dir())
+            return sorted(entry.name for entry in found if entry.is_dir() or _leads_nowhere(entry))
 
     def sizes(self, path: Path) -> dict[str, int]:
-        """The names in a directory, sorted, with the size of each."""
+        """The names in a directory, sorted, with the size of each. A link that leads nowhere has its own, which is not
+        0: it is not to be taken for an empty file."""
         with os.scandir(path) as found:
-            return dict(sorted([(entry.name, entry.stat().st_size) for entry in found]))
+            entries = list(found)
+        try:
+            sizes = [(entry.name, entry.stat().st_size) for entry in entries]
+        except FileNotFoundError:  # there is such a link, or a file has just gone; looking each time would take longer
+            sizes = [(entry.name, entry.stat(follow_symlinks=not _leads_nowhere(entry)).st_size) for entry in entries]
+        return dict(sorted(sizes))
 
     def exists(self, path: Path) -> bool:
         return os.path.exists(path)

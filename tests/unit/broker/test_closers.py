@@ -11,7 +11,7 @@ import pytest
 from support.disks import broker_on, create
 from support.loop import async_test
 from tidelog.broker.closers import Closers, Stage
-from tidelog.common.errors import StorageError
+from tidelog.common.errors import StorageError, TidelogError
 
 
 def closers_of(*parts: tuple[Stage, str], seen: list[str]) -> Closers:
@@ -76,6 +76,48 @@ def test_a_bug_shows_when_everything_has_stopped() -> None:
 
     asyncio.run(main())
     assert seen == ["store"]
+
+
+def test_who_stops_while_another_does_waits_for_it() -> None:
+    seen: list[str] = []
+
+    async def main() -> None:
+        slow = asyncio.Event()
+        closers = closers_of((Stage.LOGS, "logs"), seen=seen)
+        closers.add(Stage.CHANGES, "changes", slow.wait)  # type: ignore[arg-type]
+        first, second = (asyncio.create_task(closers.stop()) for _ in range(2))
+        await asyncio.sleep(0.01)
+        assert seen == []
+        assert not second.done()
+        slow.set()
+        await asyncio.gather(first, second)
+
+    asyncio.run(main())
+    assert seen == ["logs"]
+
+
+@async_test
+async def test_a_broker_that_is_stopped_before_it_has_started_does_not_serve(tmp_path) -> None:
+    broker = broker_on(tmp_path)
+    starting = asyncio.create_task(broker.start())
+    await broker.stop()
+    with pytest.raises(TidelogError, match="stopped while it started"):
+        await starting
+    async with broker_on(tmp_path):  # nothing of it is left
+        pass
+
+
+@async_test
+async def test_whoever_waits_for_the_end_hears_of_it_although_a_part_fails(tmp_path) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    broker = broker_on(tmp_path)
+    await broker.start()
+    broker._closers.add(Stage.HTTP, "bug", fail)
+    with pytest.raises(ZeroDivisionError):
+        await broker.stop()
+    await asyncio.wait_for(broker.wait_ended(), 10)
 
 
 @async_test

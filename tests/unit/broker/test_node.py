@@ -16,6 +16,9 @@ from support.appending import append
 from tidelog.broker.controller.topic_plans import NewTopic
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.broker.node import Node
+from tidelog.broker.store import paths
+from tidelog.broker.store.errors import NodeExistsError
+from tidelog.broker.store.local import LocalStore
 from tidelog.common.errors import KafkaError
 from tidelog.common.rng import seeded_rng
 from tidelog.common.types import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
@@ -185,6 +188,30 @@ spec.loader.exec_module(module)
 module.life(Path({home!r}))
 print(sorted(name for name in sys.modules if name == "uvloop" or name.startswith("tidelog.broker.network")))
 """
+
+
+def test_a_node_whose_id_is_taken_fails_in_order(tmp_path: Path) -> None:
+    unheard: list[Any] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
+        store = LocalStore()
+        clock = LoopClock(asyncio.get_running_loop())
+        nodes = [
+            Node({**CONFIG, "log.dirs": str(tmp_path / name), "node.id": "1"}, clock=clock, store=store)
+            for name in ("one", "two")
+        ]
+        async with nodes[0]:
+            with pytest.raises(NodeExistsError):
+                await nodes[1].start()
+            assert await nodes[0].store.children(paths.BROKER_IDS) == ["1"]
+        await asyncio.sleep(1)
+        gc.collect()
+        await store.close()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(main())
+    assert unheard == []
 
 
 def test_a_node_alone_needs_neither_the_network_nor_uvloop(tmp_path: Path) -> None:

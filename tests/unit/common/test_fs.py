@@ -146,6 +146,14 @@ def test_what_lies_in_a_directory(tmp_path: Path) -> None:
     assert LOCAL_FS.subdirectories(tmp_path) == ["c", "d"]
 
 
+def test_a_link_that_leads_nowhere_is_not_overlooked(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    (tmp_path / "c").symlink_to("nowhere")
+    assert LOCAL_FS.subdirectories(tmp_path) == ["c"], "whoever enters it finds out"
+    assert LOCAL_FS.sizes(tmp_path) == {"a": 2, "b": 2, "c": len("nowhere")}, "its own size: it is no empty file"
+
+
 @pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, 1 << 17])
 def test_reads_whole_files(tmp_path: Path, size: int) -> None:
     path = tmp_path / "file"

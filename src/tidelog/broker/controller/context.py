@@ -28,19 +28,20 @@ class ControllerContext(TopicTable):
         #: Those with a node under `/brokers/ids`: they can lead, and they are told of every change.
         self.brokers: dict[int, BrokerImage] = {}
         #: Deletions that are in the store and could not be brought to their end yet: before the next change, or at the
-        #: next start, they are.
-        self.doomed: dict[str, TopicImage] = {}
+        #: next start, they are. None: of the topic itself nothing is left.
+        self.doomed: dict[str, TopicImage | None] = {}
 
     def set_brokers(self, brokers: Iterable[BrokerImage]) -> None:
         self.brokers = {broker.node_id: broker for broker in brokers}
 
     def put_states(self, states: Iterable[PartitionState]) -> list[TopicImage]:
         """Take in new states of partitions; the new images of their topics."""
-        images: dict[str, TopicImage] = {}
+        changed: dict[str, list[PartitionState]] = {}
         for state in states:
-            image = images.get(state.topic) or self.topics[state.topic]
-            partitions = list(image.partitions)
+            partitions = changed.get(state.topic)
+            if partitions is None:  # once per topic: an election may be about ten thousand partitions of one
+                partitions = changed[state.topic] = list(self.topics[state.topic].partitions)
             partitions[state.partition] = state
-            images[state.topic] = image._replace(partitions=partitions)
-        self.put(images.values())
-        return list(images.values())
+        images = [self.topics[name]._replace(partitions=partitions) for name, partitions in changed.items()]
+        self.put(images)
+        return images

@@ -131,8 +131,8 @@ class Controller:
         await self._elections.fill_vacancies()
         await self._elections.renew(uncertain, self._node_id)
         await self._requests.leader_and_isr([s for image in context.topics.values() for s in image.partitions])
-        for name in sorted(doomed):
-            await self._deletions.finish_one(name, images.get(name))
+        context.doomed = {name: images.get(name) for name in sorted(doomed)}
+        await self._deletions.finish()
 
     async def brokers_changed(self) -> None:
         """Read the registrations again, and tell everybody who is there and where.

@@ -57,16 +57,22 @@ class TopicDeletions:
 
     async def finish(self) -> None:
         """Bring to their end the deletions that were decided. Called before whatever could use one of the names."""
-        for name, image in list(self._context.doomed.items()):
-            await self.finish_one(name, image)
-            del self._context.doomed[name]
+        doomed = self._context.doomed
+        if not doomed:
+            return
+        # The replicas of all topics go together: a broker writes its checkpoints, which name every partition that it
+        # has, once for many deletions instead of once per topic.
+        with self._changes.applying("The deletion of replicas"):
+            images = [image for image in doomed.values() if image is not None]
+            await self._requests.delete_replicas([state for image in images for state in image.partitions])
+        for name, image in list(doomed.items()):
+            await self._remove_nodes(name, image)
+            del doomed[name]
 
-    async def finish_one(self, name: str, image: TopicImage | None) -> None:
-        """`image` is None where the topic's own nodes are gone already."""
+    async def _remove_nodes(self, name: str, image: TopicImage | None) -> None:
+        """The last step. `image` is None where the topic's own nodes are gone already."""
         operations: list[Operation] = [Delete(paths.delete_topic(name))]
         if image is not None:
-            with self._changes.applying(f"The deletion of topic {name}"):
-                await self._requests.delete_replicas(image.partitions)
             has_config = await self._store.exists(paths.topic_config(name)) is not None
             operations += plans.delete_operations(image, has_config=has_config)
         await self._store.multi(operations)

@@ -351,7 +351,8 @@ class LogManager:
         """Flush and close everything, write the checkpoints, and say that the stop was clean.
 
         In this order, directory by directory: the marker is the last write, and a directory that fails before it gets
-        none. One that was never loaded (the start was cut off) gets none either: what lies in it was not checked.
+        none. In one that was never loaded (the start was refused or cut off) nothing is written at all: its checkpoints
+        say more than this run has come to know, or another broker holds it and writes them.
         """
         for job in self.cleaner.jobs.values():
             job.abort()
@@ -362,8 +363,8 @@ class LogManager:
 
     def _close_dir(self, directory: LogDir, broker_epoch: int) -> None:
         close_all(list(self.registry.logs_in(directory).values()), self._threads, directory.volume)
-        directory.write(self.checkpoints.snapshot(directory))
         if directory.loaded:
+            directory.write(self.checkpoints.snapshot(directory))
             directory.write_shutdown_marker(broker_epoch)
 
 

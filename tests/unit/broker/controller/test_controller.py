@@ -146,6 +146,38 @@ async def test_a_deleted_topic_leaves_the_metadata_first():
 
 
 @async_test
+async def test_the_replicas_of_many_topics_are_deleted_together():
+    async with cluster(1, 2) as (made, controller):
+        names = [f"t{n}" for n in range(5)]
+        await controller.create_topics([NewTopic(name, assignments={0: [2], 1: [2]}) for name in names])
+        made.messages.taken()
+        await controller.delete_topics(names)
+        stops = [m for _, m in made.messages.taken() if isinstance(m, StopReplica)]
+        assert [sorted(stop.partitions) for stop in stops] == [
+            [TopicPartition(name, n) for name in names for n in (0, 1)]
+        ]
+        assert await made.sessions[1].children(paths.TOPICS) == []
+        assert await made.sessions[1].children(paths.DELETE_TOPICS) == []
+
+
+@async_test
+async def test_a_new_controller_finishes_deletions_that_were_decided():
+    async with cluster(1) as (made, controller):
+        await controller.create_topics([NewTopic(name, assignments={0: [1]}) for name in ("t", "u", "kept")])
+        for name in ("u", "t", "vanished"):  # of the last only the decision is left
+            await made.sessions[1].create(paths.delete_topic(name))
+        await made.sessions[1].delete(paths.CONTROLLER)
+        second = made.controller()
+        await second.take_office()
+        made.messages.taken()
+        await second.start()
+        stops = [m.partitions for _, m in made.messages.taken() if isinstance(m, StopReplica)]
+        assert stops == [[T, TopicPartition("u", 0)]]
+        assert await made.sessions[1].children(paths.TOPICS) == ["kept"]
+        assert await made.sessions[1].children(paths.DELETE_TOPICS) == []
+
+
+@async_test
 async def test_an_elected_leader_knows_the_partition_epoch_that_the_next_wish_must_name():
     async with cluster(1, 2) as (made, controller):
         await controller.create_topics([NewTopic("t", assignments={0: [1, 2]})])

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from support.managed_logs import append, open_manager
+from tidelog.common.errors import StorageError
 from tidelog.common.types import TopicPartition
 from tidelog.log.manager import loading
 from tidelog.log.manager.manager import LogManager
-from tidelog.log.names import INDEX, TIME_INDEX, file_name
+from tidelog.log.names import INDEX, LOG, REPLICATION_OFFSET_FILE, TIME_INDEX, file_name
 
 IDLE, BUSY = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -50,3 +51,32 @@ def test_what_the_indexes_of_an_empty_segment_hold_is_not_believed(tmp_path: Pat
     assert [(log.dir / file_name(0, kind)).stat().st_size for kind in (INDEX, TIME_INDEX)] == [0, 0]
     append(log, [(b"k", b"v")])
     assert log.log_end_offset == 1
+
+
+def test_a_partition_whose_own_disk_is_not_mounted_is_not_forgotten(tmp_path: Path) -> None:
+    data, disk = tmp_path / "data", tmp_path / "disk"
+    manager = open_manager(data)
+    manager.create(IDLE, manager.config_of())
+    manager.shutdown()
+    recorded = (data / REPLICATION_OFFSET_FILE).read_bytes()
+    (data / str(IDLE)).rename(disk)
+    (data / str(IDLE)).symlink_to(tmp_path / "not mounted")
+    with pytest.raises(StorageError, match="no log directory is usable"):
+        open_manager(data)
+    assert (data / REPLICATION_OFFSET_FILE).read_bytes() == recorded
+
+
+def test_links_of_others_in_a_partitions_directory_are_left_alone(tmp_path: Path) -> None:
+    killed(tmp_path)
+    (tmp_path / str(IDLE) / "note").symlink_to("nowhere")
+    assert list(open_manager(tmp_path).logs) == [IDLE, BUSY]
+
+
+def test_a_segment_that_is_a_link_to_nowhere_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    killed(tmp_path)
+    segment = tmp_path / str(BUSY) / file_name(0, LOG)
+    segment.unlink()
+    segment.symlink_to("nowhere")
+    with pytest.raises(StorageError, match="no log directory is usable"):
+        open_manager(tmp_path)
+    assert segment.is_symlink()

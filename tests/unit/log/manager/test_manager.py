@@ -53,6 +53,37 @@ def test_a_second_broker_is_kept_out(data: Path) -> None:
     open_manager(data).shutdown()
 
 
+def with_records_deleted(data: Path) -> None:
+    """A stop that was clean, of a log whose first records were deleted: only a checkpoint says so."""
+    manager = open_manager(data)
+    log = manager.create(TP, CONFIG)
+    append(log, [(b"k", b"v")] * 3)
+    log.advance_high_watermark(3)
+    log.advance_log_start(2)
+    manager.shutdown()
+
+
+def test_a_start_that_was_cut_off_leaves_the_checkpoints_as_they_were(data: Path) -> None:
+    with_records_deleted(data)
+    cut_off = LogManager([data], clock=ManualClock())
+    cut_off.open()
+    cut_off.shutdown()
+    log = open_manager(data).logs[TP]
+    assert (log.log_start_offset, log.high_watermark) == (2, 3)
+
+
+def test_a_broker_that_is_kept_out_writes_nothing(data: Path) -> None:
+    with_records_deleted(data)
+    manager = open_manager(data)
+    refused = LogManager([data], clock=ManualClock())
+    with pytest.raises(StorageError, match="in use"):
+        refused.open()
+    refused.shutdown()
+    for directory in manager.dirs:
+        directory.close()  # as if its process were killed now
+    assert open_manager(data).logs[TP].log_start_offset == 2
+
+
 def test_an_identity_is_written_once_and_checked(data: Path) -> None:
     manager = open_manager(data)
     manager.write_meta("cluster", 3)
