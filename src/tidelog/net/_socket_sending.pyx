@@ -75,7 +75,11 @@ cdef class SocketSending(Sending):
         return 0
 
     cdef int _wait_for_room(self) except -1:
-        if not move(self.flow, STALL) or self.armed:
+        """Unless something is waited for already: a thread that has the head of the queue in hand must have it alone.
+
+        An answer may be queued meanwhile, of a request that was noted before the connection stalled.
+        """
+        if not move(self.flow, STALL):
             return 0
         if self.writer_fd < 0:
             try:

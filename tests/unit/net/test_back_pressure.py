@@ -51,7 +51,9 @@ def allowed(event, state):
             return not state & {"corked", "closing"}
         case "uncork":
             return "corked" in state
-        case "stall" | "close" | "pause":
+        case "stall":  # what is waited for goes on with the queue: nothing else is waited for beside it
+            return not state & {"stalled", "closing"}
+        case "close" | "pause":
             return "closing" not in state and (event != "pause" or "paused" not in state)
         case "flow":
             return True
