@@ -180,12 +180,12 @@ cdef class ServerConnection:
         if lent == ARENA:
             end = buffers.position + count
             done = self._split(buffers.arena, buffers.arena_ptr, buffers.position, end)
+            if self.sink.pending:  # also if this connection is closed: what was noted of it will be dealt with
+                buffers.position = (done + 63) & ~63
             if closing(self.flow):
                 return
             if done < end:
                 incoming.keep(buffers.arena_ptr + done, end - done)
-            if self.sink.pending:
-                buffers.position = (done + 63) & ~63
         elif lent == LOAN:
             loan = buffers.loan
             self.sink.flush()

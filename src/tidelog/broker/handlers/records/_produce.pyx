@@ -123,10 +123,10 @@ cdef class ProduceTaker(Taker):
 
     cdef int look_as(self, View view) except -1:
         """Go on with the lanes of this view. All sessions have the same one as long as there is no authorizer."""
-        if len(self.tables) >= VIEWS:
-            self.tables.clear()  # most are of views that nobody has any more
         self.table = self.tables.get(view)
         if self.table is None:
+            if len(self.tables) >= VIEWS:
+                self.tables.clear()  # most are of views that nobody has any more
             self.table = self.tables[view] = LaneTable(self.make_lanes)
         self.view = view
         return 0

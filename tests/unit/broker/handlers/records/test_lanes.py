@@ -9,6 +9,7 @@ from tidelog.broker.handlers.records import lanes
 from tidelog.broker.requests._session import EVERYTHING, View
 from tidelog.common.types import GROUP_METADATA_TOPIC
 from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages import ApiVersionsRequest
 
 
 @pytest.fixture
@@ -69,6 +70,22 @@ def test_views_that_nobody_has_any_more_do_not_pile_up(tmp_path, made):
             await client.produce("t", batch(b"c"))
             assert len(made) == 72, "the table of the first view was given up for those that came later"
             assert taken(broker) == 72
+
+    run(main())
+
+
+def test_as_many_views_as_there_is_room_for_keep_their_lanes(tmp_path, made):
+    async def main():
+        async with serving(tmp_path) as broker, connected(broker) as client:
+            broker.create_topic("t")
+            await client.ask(ApiKey.API_VERSIONS, 0, ApiVersionsRequest())
+            session = session_of(broker, client.writer.get_extra_info("sockname")[1])
+            views = [View(str(number)) for number in range(64)]
+            for view in [*views, *views]:
+                session.view = view
+                await client.produce("t", batch(b"a"))
+            assert len(made) == 64, "nobody had to make room"
+            assert taken(broker) == 128
 
     run(main())
 
