@@ -28,6 +28,19 @@ def test_pages_are_wrapped(page: Path) -> None:
     assert TOOL.wrapped(page.read_text()) == page.read_text(), "run `make format`"
 
 
+def test_compiled_files_are_wrapped() -> None:
+    """Ruff looks at Python alone."""
+    files = sorted(path for suffix in ("*.pyx", "*.pxd", "_*.h") for path in (ROOT / "src").rglob(suffix))
+    assert len(files) > 50
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in files
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > TOOL.WIDTH
+    ]
+    assert not long
+
+
 LONG = "word " * 30
 
 

@@ -1,7 +1,7 @@
 """The record of a committed offset as bytes: a key of version 1 and a value of version 3.
 
-Nearly every record of __consumer_offsets is one of these, so they are written here, in one step, whether the fields come
-as strings of a message or still lie in the frame of a request:
+Nearly every record of __consumer_offsets is one of these, so they are written here, in one step, whether the fields
+come as strings of a message or still lie in the frame of a request:
 
     key     int16 1   string group   string topic   int32 partition
     value   int16 3   int64 offset   int32 leader epoch   string metadata   int64 commit timestamp

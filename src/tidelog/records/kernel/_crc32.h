@@ -85,8 +85,10 @@ static void crc32_init(void) {
         crc32_tables[0][value] = crc;
     }
     for (int value = 0; value < 256; value++)
-        for (int k = 1; k < 8; k++)
-            crc32_tables[k][value] = crc32_tables[k - 1][value] >> 8 ^ crc32_tables[0][crc32_tables[k - 1][value] & 0xFF];
+        for (int k = 1; k < 8; k++) {
+            uint32_t before = crc32_tables[k - 1][value];
+            crc32_tables[k][value] = before >> 8 ^ crc32_tables[0][before & 0xFF];
+        }
     crc32_run = crc32_by_table;
 #ifdef CRC32_FOLDING
     crc32_carry[0][0] = crc32_power(512 + 32);

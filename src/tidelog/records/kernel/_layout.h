@@ -42,7 +42,7 @@ enum {
     DELETE_HORIZON_BIT = 0x40
 };
 
-/* Magic 1 is magic 0 with a timestamp in front of the key: what depends on it, for a magic that was found to be 0 or 1. */
+/* Magic 1 is magic 0 with a timestamp in front of the key: what depends on it, for a magic found to be 0 or 1. */
 static inline int message_key_size_offset(int magic) {
     return magic ? MESSAGE_KEY_SIZE_OFFSET_V1 : MESSAGE_KEY_SIZE_OFFSET_V0;
 }

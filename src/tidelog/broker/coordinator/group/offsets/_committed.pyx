@@ -1,4 +1,4 @@
-"""One committed offset in memory. A busy shard has millions of them: the numbers are kept as numbers, not as objects."""
+"""One committed offset in memory. A busy shard has millions of them: numbers are kept as numbers, not as objects."""
 
 from libc.stdint cimport int32_t, int64_t
 
