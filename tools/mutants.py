@@ -62,10 +62,10 @@ MUTANTS = [
     ),
     Mutant(
         "deleted-topics-stay-known",
-        "client/metadata.py",
+        "client/cluster/metadata.py",
         "if name in present}",
         "}",
-        "unit/client/test_metadata.py",
+        "unit/client/cluster/test_metadata.py",
     ),
     Mutant(
         "wire-scan-waits-for-what-never-comes",

@@ -9,7 +9,7 @@ from typing import Any
 
 from support.fake_cluster import TOPIC, FakeCluster
 from tidelog.client.blocking import BlockingClient
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol.api import ApiKey

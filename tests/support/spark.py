@@ -14,7 +14,7 @@ from pyspark.sql.streaming import StreamingQuery
 from support.patience import eventually
 from tidelog.client import topics
 from tidelog.client.blocking import BlockingClient
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.offsets import end_offsets
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.transaction_requests import describe_transaction, list_transactions

@@ -21,7 +21,7 @@ from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.net.pauses import pause
 
 if TYPE_CHECKING:
-    from tidelog.client.cluster_client import ClusterClient
+    from tidelog.client.cluster.client import ClusterClient
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -74,7 +74,7 @@ def client_settings(server: str | None, config_file: str | None, **more: object)
 
 def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[Any, Any, T]]) -> T:
     """Connect, work, disconnect."""
-    from tidelog.client.cluster_client import ClusterClient
+    from tidelog.client.cluster.client import ClusterClient
 
     async def main() -> T:
         async with ClusterClient(settings) as cluster:

@@ -21,7 +21,7 @@ from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 
 if TYPE_CHECKING:
-    from tidelog.client.cluster_client import ClusterClient
+    from tidelog.client.cluster.client import ClusterClient
     from tidelog.client.consumer.fetcher import Fetched, FetchRange
     from tidelog.records.format.batch import Record
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tidelog.cli.connection import no_partition
 from tidelog.cli.record_text import NewRecord
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer.partition_queue import PartitionQueue, ProducerBatch
 from tidelog.client.topics import ensure_writable
 from tidelog.common.errors import ErrorCode, KafkaError

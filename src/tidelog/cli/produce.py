@@ -21,7 +21,7 @@ from tidelog.cli.record_text import LineFormat, NewRecord, parse_json
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
 if TYPE_CHECKING:
-    from tidelog.client.cluster_client import ClusterClient
+    from tidelog.client.cluster.client import ClusterClient
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 

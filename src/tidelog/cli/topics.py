@@ -17,8 +17,8 @@ from tidelog.cli.output import Output, counted, json_option
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError, error_name
 
 if TYPE_CHECKING:
-    from tidelog.client.cluster_client import ClusterClient
-    from tidelog.client.metadata import TopicInfo
+    from tidelog.client.cluster.client import ClusterClient
+    from tidelog.client.cluster.metadata import TopicInfo
 
 TOPIC_RESOURCE = 2
 #: Sources of a config value that somebody set for the topic itself.

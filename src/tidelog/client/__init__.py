@@ -3,13 +3,12 @@
 Reading order:
 
     config            every setting, with Kafka's names and defaults
-    cluster_client    connections, metadata, coordinators; retries. `metadata` and `backoff` are its pure parts
+    cluster/          connections, metadata, coordinators; retries; TLS and SASL from settings
     blocking          the same from code that is not asynchronous
     offsets, topics, transaction_requests   one exchange each, asked of whoever must answer it
     consumer/         fetcher (ranges of partitions as whole batches), arrow_fetcher (the same as columns)
     producer/         transaction_manager (who we are, what may follow), partition_queue (order and retries),
                       sender (requests), arrow_producer (all of it together)
-    security          TLS and SASL from settings
 
 What holds everywhere: an operation that fails raises `KafkaError`, and its code says whether another try may help and
 whether the metadata was to blame. Whoever tries again does so with growing waits and a deadline, never for ever. A

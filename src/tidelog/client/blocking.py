@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 
 import uvloop
 
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 
 T = TypeVar("T")

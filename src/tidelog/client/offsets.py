@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from tidelog.client.cluster_client import ClusterClient, CoordinatorType
+from tidelog.client.cluster.client import ClusterClient, CoordinatorType
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from tidelog.client.cluster_client import ClusterClient, CoordinatorType
+from tidelog.client.cluster.client import ClusterClient, CoordinatorType
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple

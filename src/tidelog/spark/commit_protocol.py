@@ -25,7 +25,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from tidelog.client.blocking import BlockingClient
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.transaction_requests import (
     COMPLETE_COMMIT,

@@ -28,7 +28,7 @@ import math
 from collections.abc import Iterable
 
 from tidelog.client import config as keys
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.topics import create_topic

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable
 
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.transaction_requests import COMPLETE_ABORT, COMPLETE_COMMIT, describe_transaction, fence
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.spark.decisions import Claim, Decision, DecisionLog

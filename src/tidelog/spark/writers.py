@@ -27,7 +27,7 @@ from pyspark.sql.datasource import (
 )
 
 from tidelog.client.blocking import BackgroundClient, BlockingClient
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.topics import ensure_writable

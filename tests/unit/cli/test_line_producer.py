@@ -11,7 +11,7 @@ from support.fake_cluster import TOPIC, FakeCluster
 from support.loop import async_test
 from tidelog.cli.line_producer import LineProducer
 from tidelog.cli.record_text import NewRecord
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader

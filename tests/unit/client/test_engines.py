@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from support.fake_cluster import TOPIC, FakeCluster
-from tidelog.client.cluster_client import ClusterClient, CoordinatorType
+from tidelog.client.cluster.client import ClusterClient, CoordinatorType
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.offsets import beginning_offsets, end_offsets

@@ -9,7 +9,7 @@ import pytest
 
 from support.fake_cluster import TOPIC, FakeCluster
 from tidelog.client import topics
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader

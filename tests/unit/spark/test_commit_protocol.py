@@ -6,7 +6,7 @@ import pytest
 
 from support.fake_cluster import TOPIC
 from support.fake_coordinator import QUERY, TIMEOUT_MS, Coordinator, batch_of, commit, decided, name, run
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.api import ApiKey

@@ -20,7 +20,7 @@ from support.fake_coordinator import (
     protocol,
     run,
 )
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition as TP

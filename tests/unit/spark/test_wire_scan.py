@@ -13,7 +13,7 @@ pytest.importorskip("pyspark")
 
 from tidelog.client import topics
 from tidelog.client.blocking import BlockingClient
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
 from tidelog.client.offsets import commit_group_offsets, committed_group_offsets

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.client import config as keys
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tidelog.client import config as keys
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer.partition_queue import PartitionQueue, ProducerBatch
 from tidelog.client.producer.sender import Sender
 from tidelog.client.producer.transaction_manager import OpenTransaction, TransactionManager

@@ -19,7 +19,7 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.client.cluster_client import ClusterClient
+from tidelog.client.cluster.client import ClusterClient
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_OFFSET, TopicPartition
 from tidelog.protocol.headers import Apart

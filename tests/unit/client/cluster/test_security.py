@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from support.fake_broker import FakeBroker
+from tidelog.client.cluster.security import authenticator
 from tidelog.client.config import client_config
-from tidelog.client.security import authenticator
 from tidelog.common.errors import UsageError
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol.api import ApiKey

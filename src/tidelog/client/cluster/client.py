@@ -19,9 +19,9 @@ from enum import IntEnum
 from typing import Any, TypeVar
 
 from tidelog.client import config as keys
-from tidelog.client.backoff import Backoff
-from tidelog.client.metadata import ClusterMetadata, Node, TopicInfo
-from tidelog.client.security import authenticator, tls_context
+from tidelog.client.cluster.backoff import Backoff
+from tidelog.client.cluster.metadata import ClusterMetadata, Node, TopicInfo
+from tidelog.client.cluster.security import authenticator, tls_context
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng, system_rng

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.metadata import ClusterMetadata, Node
+from tidelog.client.cluster.metadata import ClusterMetadata, Node
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.messages import MetadataResponse
