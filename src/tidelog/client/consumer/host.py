@@ -1,0 +1,88 @@
+"""What a group's membership and the rest of a consumer know of each other: two protocols, one for each direction.
+
+    the user's turn (poll)          the loop
+    ConsumerCore ── is a ──► GroupHost ◄── asks, tells ── Membership (classic or KIP-848) ── heartbeats ──► coordinator
+
+A membership decides *which* partitions are ours; the host decides what that means: positions, fetching, listeners,
+commits. Listeners are the user's code, and may block or call the consumer again. So they never run from a heartbeat:
+`revoke`, `lose` and `assign` wait until the user is inside `poll` (or `close`, `unsubscribe`) and return when the
+listener has. Heartbeats go on meanwhile. A user who never polls makes them wait, which `max.poll.interval.ms` ends.
+
+`host` is all that a membership sees of a consumer, and a test's fake has seven methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from tidelog.common.types import TopicPartition
+
+if TYPE_CHECKING:
+    from tidelog.client.values import ConsumerGroupMetadata
+
+
+class GroupHost(Protocol):
+    """The consumer, as its membership sees it. Everything is called on the consumer's loop."""
+
+    def topics(self) -> frozenset[str]:
+        """The subscribed names; a Python pattern is resolved already."""
+        ...
+
+    def server_pattern(self) -> str | None:
+        """An RE2 pattern that the broker resolves (KIP-848 only)."""
+        ...
+
+    def owned(self) -> frozenset[TopicPartition]:
+        """The partitions that the group has given us."""
+        ...
+
+    async def revoke(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give these back: commit if auto-commit is on, stop fetching, run `on_partitions_revoked`, forget them."""
+        ...
+
+    async def lose(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are somebody else's already: no commit can count any more; run `on_partitions_lost`, forget them."""
+        ...
+
+    async def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Take these in addition to what we own, and run `on_partitions_assigned`; also with none (a rebalance that
+        brought nothing is told of, too)."""
+        ...
+
+    def failed(self, error: Exception) -> None:
+        """The membership has ended for good: the next `poll` raises this."""
+        ...
+
+
+class Membership(Protocol):
+    """A place in a group, as the consumer sees it. Made by (cluster, host, config)."""
+
+    async def start(self) -> None:
+        """Begin to join; returns at once, the rest happens on the loop."""
+        ...
+
+    async def leave(self, *, reason: str = "consumer closed") -> None:
+        """Give back what we own (through `GroupHost.revoke`), and tell the coordinator, if the group is to know."""
+        ...
+
+    def subscription_changed(self) -> None:
+        """`GroupHost.topics` or `server_pattern` have changed."""
+        ...
+
+    def metadata_changed(self) -> None:
+        """A subscribed topic has come, gone or got more partitions (a classic leader assigns anew then)."""
+        ...
+
+    def polled(self) -> None:
+        """The user called `poll`: `max.poll.interval.ms` starts anew."""
+        ...
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Who we are in the group, for a transaction's offsets."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """A word for `health`."""
+        ...
