@@ -9,6 +9,7 @@ Reading order:
     errors      the one table of error codes, and the exception trees
     config      one declaration per configuration key
     properties  Java's .properties text format
+    state_table how a machine's states and transitions are written down, and drawn in the docs
     clock       the seam to time
     scheduler   the seam to "later"
     fs          the seam to the disk, index maps included

@@ -5,6 +5,7 @@ parser, schema the files as values
 message, messages   classes made from them on first use; `_encoder` and `_decoder` generate the functions
 api, headers, frames   the table of keys and versions, and what surrounds a message on a connection
 disk           what surrounds a message in an internal topic
+consumer_protocol   what consumers tell each other through a classic group
 
 What one has to know of the protocol to read this package:
 

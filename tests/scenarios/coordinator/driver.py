@@ -10,12 +10,12 @@ from typing import Any
 
 from support.coordinator import Answer, GroupHarness, Harness, TransactionHarness, topic_id
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.broker.coordinator.group.subscription import encode_assignment
 from tidelog.broker.coordinator.result import Caller
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
 from tidelog.common.errors import ErrorCode, error_name
 from tidelog.common.types import TopicPartition
 from tidelog.protocol import messages as m
+from tidelog.protocol.consumer_protocol import encode_assignment
 from tidelog.records.format.batch import iter_batches
 from tidelog.records.format.control import end_txn_marker, parse_end_txn_marker
 

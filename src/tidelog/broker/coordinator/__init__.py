@@ -2,7 +2,6 @@
 
 Reading order:
 
-    state_table      how a machine's states and transitions are written down, and drawn in the docs
     result           what a handler returns: records to write and an answer to give once they are committed
     records          typed records <-> the key and value bytes of the internal topics
     timers           time, through a scheduler: named time-outs of one shard, what recurs, waiting in a coroutine

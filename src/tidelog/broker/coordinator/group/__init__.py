@@ -2,7 +2,6 @@
 
 Reading order:
 
-    subscription     the bytes that consumers exchange through a classic group
     classic/         states (the table), member and group (soft state, one durable record per generation), rebalance
                      (from one generation to the next), join, sync (and Heartbeat, LeaveGroup)
     consumer/        groups of KIP-848, all durable: states, member, group, replay; assignors and target (who shall have

@@ -28,7 +28,6 @@ from tidelog.broker.coordinator.group.offsets.expiry import OffsetExpiry
 from tidelog.broker.coordinator.group.offsets.fencing import EPOCH_COMMIT_VERSION, CommitFence
 from tidelog.broker.coordinator.group.offsets.fetches import fetch_offsets
 from tidelog.broker.coordinator.group.state import GroupState
-from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Caller, Reply, Result
@@ -36,6 +35,7 @@ from tidelog.broker.coordinator.timers import Timers
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng
+from tidelog.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from tidelog.protocol.messages import (
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,

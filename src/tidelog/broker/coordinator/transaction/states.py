@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tidelog.broker.coordinator.state_table import Row, StateTable
+from tidelog.common.state_table import Row, StateTable
 
 
 class TransactionState(Enum):

@@ -26,10 +26,10 @@ from tidelog.broker.coordinator.group.consumer.states import MemberState
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
 from tidelog.broker.coordinator.group.emitter import Emitter
 from tidelog.broker.coordinator.group.state import GroupState
-from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, decode_subscription
 from tidelog.broker.coordinator.result import Caller, Result
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.rng import Rng
+from tidelog.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, decode_subscription
 from tidelog.protocol.messages import (
     ConsumerProtocolSubscription,
     HeartbeatRequest,

@@ -25,15 +25,15 @@ from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer.member import Assignment, ClassicMetadata, ConsumerMember
 from tidelog.broker.coordinator.group.emitter import Emitter
 from tidelog.broker.coordinator.group.state import GroupState
-from tidelog.broker.coordinator.group.subscription import (
+from tidelog.broker.coordinator.metadata import MetadataView
+from tidelog.broker.coordinator.records import CoordinatorRecord
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.protocol.consumer_protocol import (
     CONSUMER_PROTOCOL_TYPE,
     decode_assignment,
     decode_subscription,
     encode_assignment,
 )
-from tidelog.broker.coordinator.metadata import MetadataView
-from tidelog.broker.coordinator.records import CoordinatorRecord
-from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.protocol.messages import ConsumerProtocolAssignment, JoinGroupResponse, SyncGroupResponse
 
 logger = logging.getLogger(__name__)

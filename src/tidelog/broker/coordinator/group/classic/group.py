@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from tidelog.broker.coordinator.group.classic.member import ClassicMember
 from tidelog.broker.coordinator.group.classic.states import CLASSIC_GROUP, ClassicState
-from tidelog.broker.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, Protocol, subscribed_topics
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Reply
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, Protocol, subscribed_topics
 from tidelog.protocol.messages import GroupMetadataKey, GroupMetadataValue, JoinGroupResponse, SyncGroupResponse
 
 NO_GENERATION = -1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tidelog.broker.coordinator.group.subscription import Protocol
 from tidelog.broker.coordinator.result import Reply
+from tidelog.protocol.consumer_protocol import Protocol
 
 
 @dataclass(slots=True, eq=False)

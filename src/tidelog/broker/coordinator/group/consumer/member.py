@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelog.broker.coordinator.group.consumer.states import MemberState
-from tidelog.broker.coordinator.group.subscription import Protocol, subscription_version
 from tidelog.broker.coordinator.records import CoordinatorRecord
+from tidelog.protocol.consumer_protocol import Protocol, subscription_version
 from tidelog.protocol.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,

@@ -14,7 +14,7 @@ from tidelog.broker.coordinator.group.consumer.states import CONSUMER_GROUP, Con
 from tidelog.broker.coordinator.group.emitter import Emitter
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Caller, Result
-from tidelog.broker.coordinator.state_table import IllegalTransition
+from tidelog.common.state_table import IllegalTransition
 from tidelog.protocol import messages as m
 
 EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD = ConsumerState
