@@ -128,6 +128,10 @@ class ClusterClient:
             node_id = await self._find_coordinator(kind, key)
         return await self.node(node_id)
 
+    def forget_coordinator(self, kind: CoordinatorType, key: str) -> None:
+        """Look it up anew next time: the broker that was asked says that it is not (or no longer) the one."""
+        self._coordinators.pop((kind, key), None)
+
     async def controller(self) -> NodeClient:
         """The broker that changes the cluster's state. Brokers coordinated by KRaft forward such requests themselves
         and name any broker here, so that asking this one is right for both.
@@ -199,7 +203,7 @@ class ClusterClient:
                     raise KafkaError(error_of(response))
             except KafkaError as error:
                 if error.code in _COORDINATOR_MOVED:
-                    self._coordinators.pop((kind, key), None)
+                    self.forget_coordinator(kind, key)
                 raise
             return response
 
