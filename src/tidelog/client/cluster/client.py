@@ -35,6 +35,9 @@ T = TypeVar("T")
 #: From the next version on, FindCoordinator asks for many keys at once.
 _LAST_SINGLE_FIND = 3
 
+#: The connection that requests to group coordinators go through.
+_GROUP_LANE = "group"
+
 # After these the coordinator is looked up anew; while it loads or is busy, it is asked again where it is.
 _COORDINATOR_MOVED = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NETWORK_EXCEPTION}
@@ -71,8 +74,8 @@ class ClusterClient:
         self._backoff = Backoff(
             self.config[keys.RETRY_BACKOFF_MS] / 1000, self.config[keys.RETRY_BACKOFF_MAX_MS] / 1000
         )
-        self._nodes: dict[tuple[str, int], NodeClient] = {}
-        self._connecting: dict[tuple[str, int], asyncio.Lock] = {}
+        self._nodes: dict[tuple[str, int, str], NodeClient] = {}
+        self._connecting: dict[tuple[str, int, str], asyncio.Lock] = {}
         self._coordinators: dict[tuple[CoordinatorType, str], int] = {}
 
     async def __aenter__(self) -> ClusterClient:
@@ -94,17 +97,17 @@ class ClusterClient:
 
     # --- whom to ask --------------------------------------------------------------------------------------------------
 
-    async def node(self, node_id: int) -> NodeClient:
-        """The connection to a broker that metadata names."""
+    async def node(self, node_id: int, *, lane: str = "") -> NodeClient:
+        """The connection to a broker that metadata names (see `_connect` for lanes)."""
         known = self.metadata.nodes.get(node_id)
         if known is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
-        return await self._connect(known.host, known.port)
+        return await self._connect(known.host, known.port, lane=lane)
 
     async def any_node(self) -> NodeClient:
         """An open connection if there is one; else the first broker that can be reached."""
-        for open_node in self._nodes.values():
-            if open_node.is_open:
+        for (_, _, lane), open_node in self._nodes.items():
+            if open_node.is_open and not lane:
                 return open_node
         addresses = [(n.host, n.port) for n in self.metadata.nodes.values()] + self._bootstrap
         failure: KafkaError | None = None
@@ -126,7 +129,8 @@ class ClusterClient:
         node_id = self._coordinators.get((kind, key), NO_NODE)
         if node_id not in self.metadata.nodes:
             node_id = await self._find_coordinator(kind, key)
-        return await self.node(node_id)
+        lane = _GROUP_LANE if kind is CoordinatorType.GROUP else ""
+        return await self.node(node_id, lane=lane)
 
     def forget_coordinator(self, kind: CoordinatorType, key: str) -> None:
         """Look it up anew next time: the broker that was asked says that it is not (or no longer) the one."""
@@ -211,11 +215,15 @@ class ClusterClient:
 
     # --- connections --------------------------------------------------------------------------------------------------
 
-    async def _connect(self, host: str, port: int) -> NodeClient:
+    async def _connect(self, host: str, port: int, *, lane: str = "") -> NodeClient:
         """The connection to an address, made if there is none. One lock per address: of ten tasks that want the same
         broker, one connects and the others use what it got.
+
+        A broker answers a connection's requests in their order, so what waits at the broker (a JoinGroup for minutes, a
+        Fetch for half a second) makes all that follows wait. `lane` names another connection to the same broker: groups
+        have one, so that heartbeats and commits never queue behind a fetch, nor fetches behind a rebalance.
         """
-        address = (host, port)
+        address = (host, port, lane)
         node = self._nodes.get(address)
         if node is not None and node.is_open:
             return node
