@@ -522,10 +522,10 @@ MUTANTS = [
     ),
     Mutant(
         "unknown-client-keys-vanish",
-        "client/config.py",
+        "client/config/parsing.py",
         "for name in config.unknown:",
         "for name in ():",
-        "unit/client/test_config.py",
+        "unit/client/config/test_parsing.py",
     ),
     Mutant(
         "large-record-drops-the-shard",

@@ -253,11 +253,14 @@ _INTEGER = re.compile(r"[+-]?\d+\Z")
 def _parse(name: str, type: Type, raw: object) -> object:
     """The value of a text by its type, as Kafka's ConfigDef reads it: blanks around it do not count, booleans are
     `true` and `false` in any case, numbers must fit the Java type of that name, and an empty list is no entry rather
-    than an empty one.
+    than an empty one. What is no text may stay as it is where a class is wanted, alone or in a list.
     """
-    if raw is None:
-        return None
-    text = ",".join(raw) if isinstance(raw, (list, tuple)) else str(raw).strip()
+    if raw is None or (type is Type.CLASS and not isinstance(raw, str)):
+        return raw
+    if type is Type.LIST and not isinstance(raw, str):
+        entries = raw if isinstance(raw, (list, tuple)) else [raw]
+        return [entry.strip() if isinstance(entry, str) else entry for entry in entries]
+    text = str(raw).strip()
     if type is Type.BOOLEAN:
         if text.lower() not in ("true", "false"):
             raise ConfigError(name, raw, "Expected value to be either true or false")

@@ -18,11 +18,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, TypeVar
 
-from tidelog.client import config as keys
 from tidelog.client.cluster.backoff import Backoff
 from tidelog.client.cluster.metadata import ClusterMetadata, Node, TopicInfo
 from tidelog.client.cluster.security import authenticator, tls_context
+from tidelog.client.config import client_config
+from tidelog.client.config import common as keys
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.config import Config
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import NO_NODE, TopicPartition
@@ -59,13 +61,13 @@ class ClusterClient:
 
     def __init__(
         self,
-        raw: Mapping[str, object],
+        raw: Mapping[str, object] | Config,
         *,
         clock: Clock = SYSTEM_CLOCK,
         rng: Rng | None = None,
         dedicated: bool = False,
     ) -> None:
-        self.config = keys.client_config(raw)
+        self.config = raw if isinstance(raw, Config) else client_config(raw)
         self._dedicated = dedicated
         self.clock = clock
         self.rng = rng or system_rng()

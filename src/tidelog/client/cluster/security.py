@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import ssl
 
-from tidelog.client import config as keys
+from tidelog.client.config import security as keys
 from tidelog.common.config import Config
 from tidelog.common.errors import UsageError
 from tidelog.net.node_client import Authenticator, NodeClient
@@ -23,10 +23,10 @@ def tls_context(config: Config) -> ssl.SSLContext | None:
     """What `security.protocol` and the ssl.* settings say; None for plain text."""
     if not config[keys.SECURITY_PROTOCOL].endswith("SSL"):
         return None
-    context = ssl.create_default_context(cafile=config[keys.SSL_CAFILE])
+    context = ssl.create_default_context(cafile=config[keys.SSL_TRUSTSTORE_LOCATION])
     if not config[keys.SSL_IDENTIFICATION]:
         context.check_hostname = False
-    certificate = config[keys.SSL_CERTFILE]
+    certificate = config[keys.SSL_KEYSTORE_LOCATION]
     if certificate:
         context.load_cert_chain(certificate, password=config[keys.SSL_KEY_PASSWORD])
     return context

@@ -15,7 +15,7 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import SaslAuthenticateResponse, SaslHandshakeResponse
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="secret";'
-SASL = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SASL_PLAINTEXT"}
+SASL = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+"""The blocking clients' event loop: uvloop on a daemon thread, started with the first use.
+
+    loop = LoopThread("tidelog-producer")
+    offset = loop.run(core.position(partition), timeout=5)
+
+Whoever waits here waits on a lock that Python interrupts: Ctrl-C is answered at once, and cancels what was waited for.
+The thread goes on between two calls, so heartbeats and sending never depend on what the caller does meanwhile.
+
+After a fork the child has this object, but no thread, and sockets that it shares with its parent. Nothing could be
+right from there, so every call says so at once instead of hanging: clients are made in the process that uses them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import uvloop
+
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """An event loop that runs by itself. `run`, `start` and `call` may be used from any thread but its own."""
+
+    def __init__(self, name: str = "tidelog-client") -> None:
+        self._name = name
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def run(self, coroutine: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+        """Its result or its exception. When the time is up it is cancelled, and that is a KafkaError
+        (REQUEST_TIMED_OUT); when the wait is interrupted, it is cancelled, too.
+        """
+        if self._thread is not None and threading.current_thread() is self._thread:
+            coroutine.close()
+            raise UsageError("a callback must not wait for its own client: use what returns a future")
+        future = self.start(coroutine)
+        try:
+            return future.result(timeout)
+        except concurrent.futures.TimeoutError:
+            if future.done() and not future.cancelled():
+                raise  # its own
+            future.cancel()
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"not done within {timeout} seconds") from None
+        except BaseException:
+            future.cancel()  # without effect where it is done
+            raise
+
+    def start(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Begin it; the future has its outcome, and cancelling the future cancels it."""
+        try:
+            loop = self._running()
+        except BaseException:
+            coroutine.close()
+            raise
+        return asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+    def call(self, function: Callable[..., object], *arguments: object) -> None:
+        """Call a function on the loop's thread, some time soon."""
+        self._running().call_soon_threadsafe(function, *arguments)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Cancel what is still under way, and end the thread. Afterwards every call is a UsageError; closing again is
+        not. In a forked child only the object is marked: loop and sockets are the parent's.
+        """
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            loop, thread = self._loop, self._thread
+        if loop is None or thread is None or os.getpid() != self._process:
+            return
+        loop.call_soon_threadsafe(loop.stop)
+        if threading.current_thread() is not thread:
+            thread.join(timeout)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if os.getpid() != self._process:
+            raise UsageError(
+                f"this client was made in process {self._process}, before the fork: make a new one in each child"
+            )
+        if self._closed:
+            raise UsageError("the client is closed")
+        if self._loop is None:
+            with self._lock:
+                if self._loop is None:
+                    self._begin()
+        assert self._loop is not None
+        return self._loop
+
+    def _begin(self) -> None:
+        loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=_live, args=(loop,), name=self._name, daemon=True)
+        self._thread.start()
+        self._loop = loop
+
+
+def _live(loop: asyncio.AbstractEventLoop) -> None:
+    """The thread: the loop until it is stopped, then the end of everything that was begun on it."""
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        rest = asyncio.all_tasks(loop)
+        for task in rest:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
