@@ -87,7 +87,7 @@ REQUESTS = [
         "net/listener.py",
         "if is_scarce(sock.fileno()):",
         "if sock.fileno() < 0:",
-        "unit/net/test_connection_limits.py",
+        "unit/net/test_connection_table.py",
     ),
     Mutant(
         "files-take-the-last-descriptors",
@@ -108,6 +108,20 @@ REQUESTS = [
         "records/format/validate.py",
         "if len(self.errors) >= MOST_NAMED:",
         "if not self.errors:",
-        "unit/records/format/test_produce_validation.py",
+        "unit/records/format/test_validate.py",
+    ),
+    Mutant(
+        "metrics-unpacked-on-the-loop",
+        "broker/handlers/cluster/telemetry.py",
+        "await services.workers.run(lambda: _unpack(codec, metrics, max_bytes))",
+        "_unpack(codec, metrics, max_bytes)",
+        "unit/broker/handlers/cluster/test_telemetry.py",
+    ),
+    Mutant(
+        "who-leaves-makes-room-on-the-threads",
+        "broker/workers.py",
+        "lambda waiting: job.cancel() if waiting.cancelled() else None",
+        "lambda waiting: self._over(job, outcome, None) if waiting.cancelled() and not job.cancel() else None",
+        "unit/broker/test_workers.py",
     ),
 ]
