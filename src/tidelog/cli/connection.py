@@ -93,8 +93,8 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
     except KafkaError as error:
         if error.code is not ErrorCode.NETWORK_EXCEPTION:
             raise
-        hint = f"Is a broker running at {settings['bootstrap.servers']}? -b or ${SERVER_VARIABLE} names another."
-        raise KafkaError(error.code, f"{error.message}. {hint}") from error
+        text = error.message if error.message.endswith((".", "?")) else f"{error.message}."
+        raise KafkaError(error.code, f"{text} -b or ${SERVER_VARIABLE} names another broker.") from error
 
 
 async def _say_who_is_waited_for(cluster: ClusterClient, settings: dict[str, object]) -> None:

@@ -14,7 +14,8 @@ The server's side, in the order of a request's way:
 The client's side, which brokers use among themselves as well:
 
     node_client.py          one broker: versions agreed on, requests and answers as messages
-    client_connection.py    its connection; `large_buffers.py` and `gulp.py` for answers of megabytes
+    dialing.py              how a connection is made; `stages.py` says what failed, and what to do
+    client_connection.py    the connection; `large_buffers.py` and `gulp.py` for answers of megabytes
     fetch_session.py        what a fetcher remembers of its session (KIP-227)
     sasl/                   proving who one is, both sides
 

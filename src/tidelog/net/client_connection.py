@@ -30,6 +30,9 @@ _RECEIVE_BYTES = 64 * 1024
 #: A broker never sends more in one answer; a larger length is garbage, or another protocol on that port.
 MAX_FRAME_BYTES = 1 << 30
 
+#: How an alert of TLS 1.x begins; as a length it would be 336 MiB, which no first answer has.
+_TLS_ALERT = 0x1503
+
 Frame = memoryview
 Buffer = bytes | bytearray | memoryview
 
@@ -60,6 +63,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._large_filled = 0
         self._buffers = LargeBuffers()
         self._gulp = Gulp()
+        self._answers = 0
+
+    @property
+    def buffer_sizes(self) -> tuple[int, int]:
+        """(SO_SNDBUF, SO_RCVBUF), as the system has them."""
+        if self._transport is None:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"not connected to {self.peer}")
+        sock = self._transport.get_extra_info("socket")
+        return (
+            sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF),
+            sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
+        )
 
     @property
     def is_open(self) -> bool:
@@ -115,13 +130,18 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._socket = None
         self._writable.set()
         reason = f": {error}" if error else ""
-        lost = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"{self.peer} closed the connection{reason}")
+        lost = KafkaError(ErrorCode.NETWORK_EXCEPTION, f"{self.peer} closed the connection{reason}{self._suspicion()}")
+        lost.__cause__ = error
         pending, self._pending = self._pending, deque()
         for _, future in pending:
             if not future.done():
                 future.set_exception(lost)
         if not self.closed.done():
             self.closed.set_result(None)
+
+    def _suspicion(self) -> str:
+        """A listener that wants SASL answers ApiVersions, and hangs up on any other request."""
+        return "; does this listener want SASL (security.protocol)?" if self._answers == 1 and self._pending else ""
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -184,6 +204,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             size = int.from_bytes(self._view[position : position + 4], "big", signed=True)
             if not 4 <= size <= MAX_FRAME_BYTES:
                 raise ProtocolError(f"{self.peer} sent a frame of {size} bytes: is this a Kafka listener?")
+            if size >> 16 == _TLS_ALERT and not self._answers:
+                raise ProtocolError(f"{self.peer} answered in TLS: set security.protocol to SSL or SASL_SSL")
             end = position + 4 + size
             if end > self._filled:
                 if size > _RECEIVE_BYTES - 4:
@@ -213,6 +235,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if not self._pending:
             raise ProtocolError(f"{self.peer} sent an answer that nobody asked for")
         expected, future = self._pending.popleft()
+        self._answers += 1
         actual = int.from_bytes(frame[:4], "big", signed=True)
         if actual != expected:
             if not future.done():

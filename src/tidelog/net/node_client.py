@@ -14,15 +14,15 @@ Used by the clients and between brokers. Knows one connection; routing, retries 
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.net.client_connection import Buffer, ClientConnection
+from tidelog.net.dialing import Line, dial
+from tidelog.net.stages import api_versions_failed, sasl_failed
 from tidelog.protocol.api import API, ApiKey, spec_of
 from tidelog.protocol.headers import decode_response, encode_request_parts
 from tidelog.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
@@ -61,30 +61,28 @@ class NodeClient:
         connect_timeout: float = 10.0,
         tls: ssl.SSLContext | None = None,
         authenticate: Authenticator | None = None,
+        send_buffer: int = -1,
+        receive_buffer: int = -1,
         dedicated: bool = False,
     ) -> NodeClient:
-        """Open the connection, agree on versions, authenticate. Raises KafkaError (NETWORK_EXCEPTION) if it cannot.
+        """Open the connection, agree on versions, authenticate. Raises `ConnectError`, which says what failed where.
 
-        `dedicated`: nobody else uses this event loop, see `ClientConnection`.
+        `dedicated`: nobody else uses this event loop, see `ClientConnection`; `connect_timeout` is for name, TCP and
+        TLS, each request after that has its own.
         """
-        peer = f"{host}:{port}"
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(connect_timeout):
-                _, connection = await loop.create_connection(
-                    lambda: ClientConnection(peer, dedicated=dedicated and tls is None),
-                    host,
-                    port,
-                    ssl=tls,
-                    server_hostname=host if tls else None,
-                )
-        except (OSError, TimeoutError) as error:
-            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"cannot connect to {peer}: {_reason(error)}") from error
+        line = Line(connect_timeout, tls, send_buffer, receive_buffer, dedicated)
+        connection = await dial(host, port, line)
         node = cls(connection, client_id=client_id, request_timeout=request_timeout)
         try:
-            await node._negotiate()
+            try:
+                await node._negotiate()
+            except (KafkaError, ProtocolError) as error:
+                raise api_versions_failed(node.peer, error, tls=tls is not None) from error
             if authenticate is not None:
-                await authenticate(node)
+                try:
+                    await authenticate(node)
+                except KafkaError as error:
+                    raise sasl_failed(node.peer, error) from error
         except BaseException:
             await node.close()
             raise
@@ -100,7 +98,18 @@ class NodeClient:
 
     @property
     def in_flight(self) -> int:
+        """How many requests wait for their answer: the measure by which the least loaded broker is found."""
         return self._connection.in_flight
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent so far (it wraps); unchanged for long means that nobody uses the connection."""
+        return self._next_correlation_id
+
+    @property
+    def buffer_sizes(self) -> tuple[int, int]:
+        """What the system has given the socket: (SO_SNDBUF, SO_RCVBUF)."""
+        return self._connection.buffer_sizes
 
     def version_of(self, key: ApiKey, highest: int | None = None) -> int:
         """The newest version of that request that both sides know (and the caller, if it names a highest)."""
@@ -174,11 +183,3 @@ class NodeClient:
         """An int32 on the wire: it wraps before it would become negative."""
         self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
         return self._next_correlation_id
-
-
-def _reason(error: OSError) -> str:
-    """Why there is no connection, in the system's words; asyncio tells the errors of several addresses as one text."""
-    numbers = {error.errno} if error.errno else {int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))}
-    if len(numbers) == 1 and (number := numbers.pop()) > 0:
-        return os.strerror(number)
-    return error.strerror or str(error) or "timed out"

@@ -154,7 +154,7 @@ def test_what_is_not_there_is_asked_for_once(run, monkeypatch):
 def test_nobody_at_the_address(run):
     status, _, err = run("topics", "list", "-b", "127.0.0.1:1")
     assert status == 1
-    assert "cannot connect to 127.0.0.1:1: Connection refused. Is a broker running at 127.0.0.1:1?" in err
+    assert "cannot connect to 127.0.0.1:1 (TCP): Connection refused. Is a broker running at 127.0.0.1:1, and" in err
     assert "Name or service not known" in run("topics", "list", "-b", "nobody.invalid:9092")[2]
 
 

@@ -73,7 +73,7 @@ CONNECTION_SETUP_TIMEOUT_MS = KEYS.define(
     T.LONG,
     10_000,
     at_least(1),
-    doc="How long connecting may take, TLS and SASL included. It doubles with each failure in a row...",
+    doc="How long connecting may take, TLS included. It doubles with each failure in a row...",
 )
 CONNECTION_SETUP_TIMEOUT_MAX_MS = KEYS.define(
     "socket.connection.setup.timeout.max.ms", T.LONG, 30_000, at_least(1), doc="... up to this."

@@ -29,20 +29,25 @@ Rule = Callable[["ClientConfig"], Mapping[str, object]]
 #: written for Java may be used as it is.
 _JAVA_ONLY = {
     "auto.include.jmx.reporter": "there is no JMX in Python: see metrics()",
+    "bootstrap.controllers": "requests go to brokers, which forward them to the controllers",
     "config.providers": "values are taken as they are",
     "enable.metrics.push": "metrics are not pushed to brokers",
     "metric.reporters": "metrics are read by metrics()",
     "metrics.": "metrics are read by metrics()",
     "sasl.client.callback.handler.class": "exchanges are built in",
     "sasl.kerberos.": "Kerberos (GSSAPI) is not supported",
-    "sasl.login.class": "tokens come from sasl.login.callback.handler.class",
+    "share.": "there is no share consumer yet",
+    "sasl.login.": "tokens come from sasl.login.callback.handler.class",
     "sasl.oauthbearer.": "tokens come from sasl.login.callback.handler.class",
     "security.providers": "TLS is Python's ssl",
     "ssl.engine.factory.class": "TLS is Python's ssl",
     "ssl.keymanager.algorithm": "TLS is Python's ssl",
+    "ssl.keystore.password": "PEM files have none: see ssl.key.password",
     "ssl.provider": "TLS is Python's ssl",
     "ssl.secure.random.implementation": "TLS is Python's ssl",
     "ssl.trustmanager.algorithm": "TLS is Python's ssl",
+    "ssl.truststore.password": "PEM files have none",
+    "transaction.two.phase.commit.enable": "transactions always have a time-out",
 }
 
 

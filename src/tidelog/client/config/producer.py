@@ -163,7 +163,7 @@ def settle_idempotence(config: ClientConfig) -> dict[str, object]:
     """Off where something forbids it, an error where it was asked for."""
     asked = config.is_set(ENABLE_IDEMPOTENCE) and config[ENABLE_IDEMPOTENCE]
     enabled, values = config[ENABLE_IDEMPOTENCE], dict[str, object]()
-    against = {
+    against: dict[Key[Any], str] = {
         RETRIES: "to non-zero" if config[RETRIES] == 0 else "",
         ACKS: "to all" if config[ACKS] not in ("all", "-1") else "",
         MAX_IN_FLIGHT: "to at most 5" if config[MAX_IN_FLIGHT] > MAX_IN_FLIGHT_IDEMPOTENT else "",

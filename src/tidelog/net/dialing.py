@@ -1,0 +1,100 @@
+"""Making a connection: look the name up, connect, encrypt. What fails says in which of the three (`net.stages`).
+
+Done by hand rather than by `create_connection`, for three reasons: socket buffers must have their size before the
+connection is made, as the TCP window is agreed on then; the addresses of a name are tried one after the other, each
+with its share of the time (`client.dns.lookup=use_all_dns_ips`); and each stage has an error of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+
+from tidelog.common.named_tuple import NamedTuple
+from tidelog.net.client_connection import ClientConnection
+from tidelog.net.stages import dns_failed, tcp_failed, tls_failed
+
+#: An address as `getaddrinfo` has it.
+Address = tuple[socket.AddressFamily, tuple[str, int] | tuple[str, int, int, int]]
+
+
+class Line(NamedTuple):
+    """How to connect. Buffers of -1 are the system's choice; `dedicated` is explained in `ClientConnection`."""
+
+    timeout: float = 10.0
+    tls: ssl.SSLContext | None = None
+    send_buffer: int = -1
+    receive_buffer: int = -1
+    dedicated: bool = False
+
+
+async def dial(host: str, port: int, line: Line) -> ClientConnection:
+    """An open connection, or `ConnectError`."""
+    peer, loop = f"{host}:{port}", asyncio.get_running_loop()
+    deadline = loop.time() + line.timeout
+    try:
+        async with asyncio.timeout_at(deadline):
+            addresses = await addresses_of(host, port)
+    except OSError as error:  # a TimeoutError is one
+        raise dns_failed(peer, host, error) from error
+    sock = await _connect_any(peer, addresses, line, deadline)
+    try:
+        async with asyncio.timeout_at(deadline):
+            _, connection = await loop.create_connection(
+                lambda: ClientConnection(peer, dedicated=line.dedicated and line.tls is None),
+                sock=sock,
+                ssl=line.tls,
+                server_hostname=host if line.tls else None,
+            )
+    except OSError as error:
+        sock.close()
+        if line.tls is None:
+            raise tcp_failed(peer, error) from error
+        raise tls_failed(peer, error) from error
+    except BaseException:
+        sock.close()
+        raise
+    return connection
+
+
+async def addresses_of(host: str, port: int) -> list[Address]:
+    """The addresses of a name, in the system's order. One that is written as numbers needs nobody to look it up."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host)
+        except OSError:
+            continue
+        return [(family, (host, port) if family == socket.AF_INET else (host, port, 0, 0))]
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, address) for family, _, _, _, address in found]  # type: ignore[misc]  # typeshed: any tuple
+
+
+async def _connect_any(peer: str, addresses: list[Address], line: Line, deadline: float) -> socket.socket:
+    """The first that answers. Of those that do not, the last one's error stands for all."""
+    loop = asyncio.get_running_loop()
+    failure: OSError = ConnectionError(f"{peer} has no address")
+    for tried, (family, address) in enumerate(addresses):
+        share = (deadline - loop.time()) / (len(addresses) - tried)
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setblocking(False)
+            _size_buffers(sock, line)
+            async with asyncio.timeout(max(share, 0.0)):
+                await loop.sock_connect(sock, address)
+            return sock
+        except OSError as error:
+            sock.close()
+            failure = error
+        except BaseException:
+            sock.close()
+            raise
+    raise tcp_failed(peer, failure) from failure
+
+
+def _size_buffers(sock: socket.socket, line: Line) -> None:
+    """Linux doubles what is asked for, to have room for its own book-keeping, and keeps to its own limits."""
+    if line.send_buffer >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, line.send_buffer)
+    if line.receive_buffer >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, line.receive_buffer)
