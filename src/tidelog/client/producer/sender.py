@@ -1,197 +1,508 @@
-"""Produce requests: the batches that wait at one moment, of several partitions, in as few requests as they fit into.
+"""Sender: takes batches out of the accumulator and brings them to their leaders. Lives on the loop, in turns.
 
-`write` queues a batch and gives a future of its base offset. In the loop's next turn everything queued leaves, by
-leader: a request holds one batch of each partition at most, and `max.request.size` bytes (a larger batch has one to
-itself). A request costs some hundred microseconds of Python on the way out and back, whatever it holds.
+A turn is one pass over what has changed, never a wait. It happens when a batch was begun or is full, when a timer is
+due, when an answer or a connection or metadata has come:
 
-Invariants: the batches of one partition leave in the order in which they were queued; every future is resolved once,
-with the offset (-1 if the broker does not say) or with what went wrong.
+    created, filled   → ready, by linger.ms, by size, when memory waits, when somebody flushes
+    ready             → by leader (links), as many requests as `max.in.flight.requests.per.connection` allows
+    answers           → outcomes of batches (see `recovery` for what a failure means)
 
-Kafka's Sender is a thread that drains the accumulator; here it is what happens in one turn of the event loop.
-Everything that was queued in a turn leaves together, so that a producer with a hundred partitions and one leader sends
-one request, not a hundred, without waiting for `linger.ms`.
+Kafka's Sender loops over all partitions each time. Here a partition is looked at when something happened to it: batches
+linger in the order in which they were begun, so the oldest is due first, and the same holds for `delivery.timeout.ms`;
+a turn costs what it sends, also with thousands of partitions.
+
+Nothing is awaited here. What takes time (connecting, metadata, a producer id) is a task that ends with a turn.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass, field
+import heapq
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.producer._accumulator import Accumulator, PartitionBatches
+from tidelog.client.producer._batch import ProducerBatch
+from tidelog.client.producer.links import Link
+from tidelog.client.producer.produce_requests import Written, outcomes, produce_request
+from tidelog.client.producer.recovery import Recovery
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import NO_OFFSET, TopicPartition
-from tidelog.protocol.headers import Apart
-from tidelog.protocol.messages import ProduceRequest
+from tidelog.common.types import NO_OFFSET, NO_TIMESTAMP, TopicPartition
+from tidelog.net.node_client import NodeClient
+from tidelog.net.pauses import pause
 
-#: From the next version on, a Produce joins its partition to the transaction by itself, and ends change the epoch.
-_LAST_EXPLICIT_PRODUCE = 11
+logger = logging.getLogger("tidelog.client.producer")
+#: Who waits for room is woken when a quarter of the buffer is free, or after this long: not for each batch.
+_ROOM_SECONDS = 0.01
 
 
-@dataclass
-class Departure:
-    """A batch that waits for its request, or for the answer to it."""
+@dataclass(frozen=True)
+class Delivery:
+    """How batches are sent: the producer's settings, in seconds and bytes."""
 
-    topic_partition: TopicPartition
-    data: memoryview
-    written: asyncio.Future[int]
-
-    def fail(self, error: Exception) -> None:
-        if not self.written.done():
-            self.written.set_exception(error)
-
-    def succeed(self, offset: int) -> None:
-        if not self.written.done():
-            self.written.set_result(offset)
+    acks: int
+    linger: float
+    delivery_timeout: float
+    request_timeout_ms: int
+    max_request_size: int
+    max_in_flight: int
+    max_age: float
+    transactional_id: str | None = None
 
 
 @dataclass
-class _Load:
-    """What one request carries."""
+class Counters:
+    """What `metrics()` tells of sending."""
 
-    size: int = 0
-    departures: list[Departure] = field(default_factory=list)
+    requests: int = 0
+    batches: int = 0
+    records_sent: int = 0
+    bytes_sent: int = 0
+    retries: int = 0
+    errors: int = 0
+    latency_total: float = 0.0
+    latency_max: float = 0.0
+    queue_total: float = 0.0
+
+
+class Identity:
+    """As whom batches leave; `ready` is false while that is not known."""
+
+    producer_id = -1
+    epoch = -1
+    ready = True
 
 
 class Sender:
-    """The way out of one producer's batches. `max_bytes` limits a request."""
+    """The way out of one producer. `highest` is the newest version of Produce that may be used."""
 
     def __init__(
-        self, cluster: ClusterClient, *, transactional_id: str | None, acks: int, timeout_ms: int, max_bytes: int
+        self,
+        cluster: ClusterClient,
+        accumulator: Accumulator,
+        recovery: Recovery,
+        identity: Any,
+        delivery: Delivery,
+        *,
+        callback_failed: Callable[[Exception], None],
     ) -> None:
+        self.counters = Counters()
+        self.links: dict[int, Link] = {}
+        self.flushing = 0
+        #: All batches that are not done, the oldest first.
+        self.pending: deque[ProducerBatch] = deque()
+        self.in_flight = 0
+        #: Called at the end of a turn in which the transaction or the producer id needs somebody's attention.
+        self.attend: Callable[[], None] = _nothing
+        #: Which partition may be written to now: in transactions of the first protocol, those that were added.
+        self.admits: Callable[[PartitionBatches], bool] = _everything
+        self.highest: int | None = None
         self._cluster = cluster
-        self._transactional_id = transactional_id
-        self._acks = acks
-        self._timeout_ms = timeout_ms
-        self._max_bytes = max_bytes
-        self._waiting: list[Departure] = []
-        self._departing: asyncio.Task[None] | None = None
-        self._turns: dict[int, asyncio.Lock] = {}
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._accumulator = accumulator
+        self._recovery = recovery
+        self._identity = identity
+        self._delivery = delivery
+        self._callback_failed = callback_failed
+        self._lingering: deque[ProducerBatch] = deque()
+        self._retrying: list[tuple[float, int, PartitionBatches]] = []
+        self._retry_count = 0
+        self._homeless: dict[PartitionBatches, None] = {}
+        self._unknown_topics: set[str] = set()
+        self._refreshing: asyncio.Task[None] | None = None
+        self._next_refresh = cluster.clock.monotonic() + delivery.max_age
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
 
-    def write(self, tp: TopicPartition, data: memoryview) -> asyncio.Future[int]:
-        """Queue a batch; its base offset, once it is written."""
-        departure = Departure(tp, data, asyncio.get_running_loop().create_future())
-        self._waiting.append(departure)
-        if self._departing is None or self._departing.done():
-            self._departing = asyncio.create_task(self._depart())
-        return departure.written
+    # --- turns --------------------------------------------------------------------------------------------------------
 
-    async def _depart(self) -> None:
-        """Tell each leader's share of what waits to leave, until nothing waits."""
-        while self._waiting:
-            waiting, self._waiting = self._waiting, []
-            try:
-                await self._cluster.ensure_topics({departure.topic_partition.topic for departure in waiting})
-                shares = self._by_leader(waiting)
-            except Exception as error:  # noqa: BLE001 - told to whoever waits for a batch, as in `_told`
-                self._fail(waiting, error)
+    def turn(self) -> None:
+        """Send what can be sent now."""
+        if self._closed:
+            self._accumulator.begin_turn()
+            self._accumulator.end_turn()
+            return
+        now = self._cluster.clock.monotonic()
+        self._take_in(now)
+        self._expire(now)
+        while self._retrying and self._retrying[0][0] <= now:
+            self.mark_ready(heapq.heappop(self._retrying)[2])
+        if now >= self._next_refresh:
+            self.want_metadata(self._accumulator.topics)
+        self.attend()
+        if self._identity.ready:
+            for link in list(self.links.values()):
+                if link.ready:
+                    self._drain(link, now)
+        self._make_room()
+        self._arm(now)
+        self._accumulator.end_turn()
+
+    def _take_in(self, now: float) -> None:
+        """Hear of new batches; those whose time has come become ready."""
+        created, filled = self._accumulator.begin_turn()
+        self.pending.extend(created)
+        self._lingering.extend(created)
+        topics = self._accumulator.topics
+        for batch in created:
+            topic = topics.get(batch.topic_partition.topic)
+            if topic is not None:
+                topic.used_at = now
+        for queue in filled:
+            self.mark_ready(queue)
+        lingering, everything = self._lingering, self._nothing_lingers
+        since = now - self._delivery.linger
+        while lingering and (everything or lingering[0].created <= since or lingering[0].done):
+            queue = lingering.popleft().queue
+            if queue.waiting and not queue.ready:
+                self.mark_ready(queue)
+
+    @property
+    def _nothing_lingers(self) -> bool:
+        return bool(self.flushing) or self._accumulator.is_crowded or self._delivery.linger == 0
+
+    def _expire(self, now: float) -> None:
+        """Give up batches that are older than `delivery.timeout.ms`, the oldest first."""
+        pending, oldest = self.pending, now - self._delivery.delivery_timeout
+        while pending and (pending[0].done or pending[0].created <= oldest):
+            batch = pending.popleft()
+            if not batch.done:
+                queue: PartitionBatches = batch.queue
+                if batch in queue.waiting:
+                    queue.drop(batch)
+                elif batch in queue.returned:
+                    queue.returned.remove(batch)
+                self._recovery.give_up(batch, self._expired(batch))
+                self._settle(queue)
+
+    def _expired(self, batch: ProducerBatch) -> KafkaError:
+        """Says why, as far as is known: what happened last on the way to the leader."""
+        tp, seconds = batch.topic_partition, self._delivery.delivery_timeout
+        text = f"{batch.count} records of {tp} were not acknowledged within delivery.timeout.ms ({seconds:g} s)"
+        link = self.links.get(batch.queue.leader) if batch.queue.leader is not None else None
+        if link is not None and link.error is not None:
+            text = f"{text}: {link.error.message}"
+        elif batch.queue in self._homeless:
+            text = f"{text}: its leader is not known"
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+
+    def _arm(self, now: float) -> None:
+        """Have a turn when the next thing is due. A timer that comes early does no harm, and is left as it is."""
+        due = self._next_refresh
+        if self.pending:
+            due = min(due, self.pending[0].created + self._delivery.delivery_timeout)
+        if self._lingering:
+            due = min(due, self._lingering[0].created + self._delivery.linger)
+        if self._retrying:
+            due = min(due, self._retrying[0][0])
+        if self._accumulator.is_crowded:
+            due = min(due, now + _ROOM_SECONDS)
+        for link in self.links.values():
+            if link.ready and link.blocked_until > now:
+                due = min(due, link.blocked_until)
+        if self._timer is not None:
+            if now < self._timer_at <= due:
+                return
+            self._timer.cancel()
+        self._timer_at = due
+        self._timer = asyncio.get_running_loop().call_later(max(due - now, 0.0), self.turn)
+
+    def _make_room(self) -> None:
+        """Wake those who wait for room, when there is enough of it to be worth it, or nothing else to wait for."""
+        pool = self._accumulator.pool
+        if self._accumulator.waiters and (4 * pool.available >= pool.total or not self.in_flight or self._timer_is_due):
+            self._accumulator.give_room()
+
+    @property
+    def _timer_is_due(self) -> bool:
+        return self._timer_at <= self._cluster.clock.monotonic()
+
+    # --- who is ready -------------------------------------------------------------------------------------------------
+
+    def mark_ready(self, queue: PartitionBatches) -> None:
+        """The partition's oldest batch may leave: it waits for its leader."""
+        if queue.ready or not queue.waiting or queue.returned:
+            return
+        leader = self._leader_of(queue.topic_partition)
+        if leader is None:
+            self._homeless[queue] = None
+            self.want_metadata([queue.topic_partition.topic])
+            return
+        link = self.links.get(leader)
+        if link is None:
+            link = self.links[leader] = Link(self._cluster, leader)
+        queue.leader, queue.ready = leader, True
+        link.ready.append(queue)
+
+    def _leader_of(self, tp: TopicPartition) -> int | None:
+        metadata = self._cluster.metadata
+        topic = metadata.topics.get(tp.topic)
+        found = topic.partitions.get(tp.partition) if topic is not None else None
+        return found.leader if found is not None and found.leader in metadata.nodes else None
+
+    def mark_all_ready(self) -> None:
+        """Look at every partition anew: a leader, the producer id or the transaction has changed."""
+        for link in self.links.values():
+            for queue in link.ready:
+                queue.ready = False
+            link.ready.clear()
+        self._homeless.clear()
+        retrying = {queue for _, _, queue in self._retrying}
+        now = self._cluster.clock.monotonic()
+        for queue in self.queues():
+            if queue not in retrying and self._is_due(queue, now):
+                self.mark_ready(queue)
+
+    def queues(self) -> Iterator[PartitionBatches]:
+        """Every partition that was ever written to."""
+        for topic in self._accumulator.topics.values():
+            yield from topic.partitions
+
+    def _is_due(self, queue: PartitionBatches, now: float) -> bool:
+        if not queue.waiting:
+            return False
+        head = queue.waiting[0]
+        return head.closed or self._nothing_lingers or head.created + self._delivery.linger <= now
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def _drain(self, link: Link, now: float) -> None:
+        """As many requests for this leader as may be under way."""
+        node = link.node
+        if node is None:
+            link.stuck_since = link.stuck_since or now
+            link.connect(now, self._connected)
+            return
+        while link.ready and link.in_flight < self._delivery.max_in_flight:
+            load = self._load(link, now)
+            if not load:
+                break
+            self._post(link, node, load)
+        link.stuck_since = (link.stuck_since or now) if link.ready else 0.0
+
+    def _connected(self, link: Link) -> None:
+        """A connection is there, or could not be made: then the leader may be another by now."""
+        if link.error is not None:
+            self.want_metadata({queue.topic_partition.topic for queue in link.ready})
+        self.turn()
+
+    def _load(self, link: Link, now: float) -> list[ProducerBatch]:
+        """One request's batches: the oldest of each partition that is ready, in turn, up to `max.request.size`."""
+        load: list[ProducerBatch] = []
+        size = 0
+        for _ in range(len(link.ready)):
+            queue = link.ready.popleft()
+            queue.ready = False
+            if not self._may_leave(queue):
                 continue
-            for leader, departures in shares.items():
-                self._start(departures, self._send_to(leader, departures))
+            head = queue.waiting[0]
+            head.close()
+            head.pack()
+            if load and size + len(head) > self._delivery.max_request_size:
+                queue.ready = True
+                link.ready.appendleft(queue)
+                break
+            load.append(queue.taken())
+            size += len(head)
+            if not queue.failures and self._is_due(queue, now):
+                queue.ready = True
+                link.ready.append(queue)
+        return load
 
-    def _by_leader(self, departures: Iterable[Departure]) -> dict[int, list[Departure]]:
-        """Who leads each batch's partition; a batch whose partition has no leader fails at once, and is tried again by
-        its queue.
+    def _may_leave(self, queue: PartitionBatches) -> bool:
+        """Not while something before it comes back, and one by one after a failure. Who may not is marked ready
+        again by whatever it waits for.
         """
-        found: dict[int, list[Departure]] = {}
-        for departure in departures:
-            try:
-                leader = self._cluster.metadata.leader(departure.topic_partition)
-            except KafkaError as error:
-                self._fail([departure], error)
-            else:
-                found.setdefault(leader.id, []).append(departure)
-        return found
+        if not queue.waiting or queue.returned or (queue.failures and queue.in_flight):
+            return False
+        return self._recovery.may_leave(queue.waiting[0]) and self.admits(queue)
 
-    async def _send_to(self, leader: int, departures: list[Departure]) -> None:
-        """Send one leader's share, request by request. The lock is held while it is being connected to: a later share
-        must not overtake an earlier one just because the connection is there by then.
-        """
-        async with self._turns.setdefault(leader, asyncio.Lock()):  # in order, even while it is being connected to
-            node = await self._cluster.node(leader)
-            wanted = [departure for departure in departures if not departure.written.done()]
-            for load in _loads(wanted, self._max_bytes):
-                self._start(load, self._exchange(node, load))
-
-    async def _exchange(self, node: Any, departures: list[Departure]) -> None:
-        """One request and its answer. The request is sent in this task's first step, so tasks keep their order."""
-        answered = self._acks != 0
-        response = await node.send(self._request(departures), highest=_LAST_EXPLICIT_PRODUCE, answered=answered)
-        if response is None:
-            for departure in departures:
-                departure.succeed(NO_OFFSET)
-        else:
-            self._settle(departures, response)
-
-    def _request(self, departures: list[Departure]) -> ProduceRequest:
-        """The request. Large batches are not copied into it (`Apart`): they are written from where they were built."""
-        topics: dict[str, list[ProduceRequest.PartitionProduceData]] = {}
-        for departure in departures:
-            tp = departure.topic_partition
-            part = ProduceRequest.PartitionProduceData(index=tp.partition, records=Apart(departure.data))
-            topics.setdefault(tp.topic, []).append(part)
-        return ProduceRequest(
-            transactional_id=self._transactional_id,
-            acks=self._acks,
-            timeout_ms=self._timeout_ms,
-            topic_data=[
-                ProduceRequest.TopicProduceData(name=name, partition_data=parts) for name, parts in topics.items()
-            ],
+    def _post(self, link: Link, node: NodeClient, load: list[ProducerBatch]) -> None:
+        """Seal the batches and send them. The answer leads to a turn."""
+        delivery, identity, now = self._delivery, self._identity, self._cluster.clock.monotonic()
+        transactional = delivery.transactional_id is not None
+        for batch in load:
+            sequence = self._recovery.number(batch, identity.producer_id)
+            if batch.base_sequence < 0 or batch.base_sequence != sequence or not batch.attempts:
+                batch.seal(identity.producer_id, identity.epoch, sequence, transactional)
+            batch.in_flight = True
+            batch.attempts += 1
+            batch.queue.in_flight += 1
+            self._count(batch, now)
+        request = produce_request(
+            load, transactional_id=delivery.transactional_id, acks=delivery.acks, timeout_ms=delivery.request_timeout_ms
         )
+        link.in_flight += 1
+        self.in_flight += 1
+        self.counters.requests += 1
+        answer = self.start(node.send(request, highest=self.highest, answered=delivery.acks != 0))
+        answer.add_done_callback(partial(self._answered, link, load, now))
 
-    def _settle(self, departures: list[Departure], response: Any) -> None:
-        """Tell each batch what the answer says of its partition; an answer that leaves one out is an error for it."""
-        entries = {
-            TopicPartition(topic.name, entry.index): entry
-            for topic in response.responses
-            for entry in topic.partition_responses
-        }
-        for departure in departures:
-            tp = departure.topic_partition
-            entry = entries.get(tp)
-            if entry is None:
-                text = f"the answer to a Produce says nothing of {tp}"
-                self._fail([departure], KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text))
-            elif entry.error_code:
-                code = ErrorCode(entry.error_code)
-                self._fail([departure], KafkaError(code, entry.error_message or f"Produce to {tp}: {code.text}"))
-            else:
-                departure.succeed(int(entry.base_offset))
+    def _count(self, batch: ProducerBatch, now: float) -> None:
+        self.counters.batches += 1
+        self.counters.retries += batch.attempts > 1
+        self.counters.bytes_sent += len(batch)
+        self.counters.queue_total += now - batch.created
 
-    def _fail(self, departures: Iterable[Departure], error: Exception) -> None:
-        """Tell all of them. Errors that blame the metadata make it stale, so that the retry asks who leads now."""
-        for departure in departures:
-            if isinstance(error, KafkaError) and error.code.refresh_metadata:
-                self._cluster.metadata.mark_stale([departure.topic_partition.topic])
-            departure.fail(error)
+    def _answered(self, link: Link, load: list[ProducerBatch], sent: float, answer: asyncio.Future[Any]) -> None:
+        link.in_flight -= 1
+        self.in_flight -= 1
+        took = self._cluster.clock.monotonic() - sent
+        self.counters.latency_total += took
+        self.counters.latency_max = max(self.counters.latency_max, took)
+        error = _error_of(answer)
+        if error is not None:
+            link.error = error
+            for batch in load:
+                self._back(batch, error)
+        elif answer.result() is None:  # acks=0: nobody answers
+            for batch in load:
+                self._back(batch, Written(NO_OFFSET, NO_TIMESTAMP))
+        else:
+            for batch, outcome in outcomes(load, answer.result()):
+                self._back(batch, outcome)
+        self.turn()
 
-    def _start(self, departures: list[Departure], work: Coroutine[Any, Any, None]) -> None:
-        """Do what these batches need in a task that is not forgotten before its end."""
-        task = asyncio.create_task(self._told(departures, work))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+    # --- outcomes -----------------------------------------------------------------------------------------------------
 
-    async def _told(self, departures: list[Departure], work: Coroutine[Any, Any, None]) -> None:
+    def _back(self, batch: ProducerBatch, outcome: Written | KafkaError) -> None:
+        """A batch is no longer under way."""
+        queue: PartitionBatches = batch.queue
+        queue.in_flight -= 1
+        batch.in_flight = False
+        if isinstance(outcome, Written):
+            queue.failures = 0
+            if not batch.done:
+                queue.records_written += batch.count
+                self.counters.records_sent += batch.count
+                self._told(batch.succeed(outcome.offset, outcome.log_append_time))
+        else:
+            if outcome.code.refresh_metadata:
+                self.want_metadata([queue.topic_partition.topic])
+            wait = self._cluster.wait_before_retry(queue.failures)
+            late = self._cluster.clock.monotonic() + wait > batch.created + self._delivery.delivery_timeout
+            self._recovery.failed(batch, outcome, hopeless=late)
+        self._settle(queue)
+
+    def _settle(self, queue: PartitionBatches) -> None:
+        """Once nothing of the partition is under way, what came back is next, after a wait."""
+        if queue.in_flight:
+            return
+        if self._recovery.settle(queue):
+            queue.retry_at = self._cluster.clock.monotonic() + self._cluster.wait_before_retry(queue.failures)
+            queue.failures += 1
+            self._retry_count += 1
+            heapq.heappush(self._retrying, (queue.retry_at, self._retry_count, queue))
+        elif self._is_due(queue, self._cluster.clock.monotonic()):
+            self.mark_ready(queue)
+
+    def given_up(self, batch: ProducerBatch, error: KafkaError) -> None:
+        """Told by `recovery`: whoever waits for the batch learns of it."""
+        self.counters.errors += batch.count
+        logger.warning("%d records of %s were not written: %s", batch.count, batch.topic_partition, error.message)
+        queue: PartitionBatches = batch.queue
+        if batch in queue.waiting:
+            queue.drop(batch)
+        self._told(batch.fail(error))
+
+    def _told(self, raised: Exception | None) -> None:
+        """A callback has raised: the user's next call does."""
+        if raised is not None:
+            self._callback_failed(raised)
+
+    # --- metadata -----------------------------------------------------------------------------------------------------
+
+    def want_metadata(self, topics: Any) -> None:
+        """Ask who leads now, in passing."""
+        self._unknown_topics.update(topics)
+        self._next_refresh = self._cluster.clock.monotonic() + self._delivery.max_age
+        if self._refreshing is None and self._unknown_topics:
+            self._refreshing = self.start(self._refresh())
+
+    async def _refresh(self) -> None:
+        """Until every partition that waits has a leader. One question at a time, with growing waits."""
+        attempt = 0
         try:
-            await work
-        except Exception as error:  # noqa: BLE001 - nobody waits for this task: whoever waits for its batches is told
-            self._fail(departures, error)
+            while self._unknown_topics:
+                topics, self._unknown_topics = self._unknown_topics, set()
+                try:
+                    await self._cluster.refresh(topics)
+                    self._grow(topics)
+                    self.mark_all_ready()
+                    self.turn()
+                except KafkaError as error:
+                    logger.debug("no metadata: %s", error)
+                    self._unknown_topics |= topics
+                if self._unknown_topics:
+                    await pause(self._cluster.wait_before_retry(attempt))
+                    attempt += 1
+        finally:
+            self._refreshing = None
+
+    def _grow(self, topics: set[str]) -> None:
+        for name in topics:
+            known, info = self._accumulator.topics.get(name), self._cluster.metadata.topics.get(name)
+            if known is not None and info is not None:
+                known.grow(len(info.partitions))
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run something in passing; it is cancelled with the sender."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def flush(self) -> None:
+        """Wait until everything that was sent so far is written or given up; nothing lingers meanwhile."""
+        self.flushing += 1
+        try:
+            self.turn()
+            for batch in list(self.pending):
+                await batch.finished()
+        finally:
+            self.flushing -= 1
+
+    def fail_all(self, error: KafkaError) -> list[ProducerBatch]:
+        """Give up everything that is not done, also what is under way; what it was."""
+        self._take_in(self._cluster.clock.monotonic())
+        lost = [batch for batch in self.pending if not batch.done]
+        for batch in lost:
+            self.given_up(batch, error)
+        self.pending.clear()
+        return lost
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for link in self.links.values():
+            link.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def _loads(departures: Iterable[Departure], max_bytes: int) -> list[list[Departure]]:
-    """In as few requests as they fit into: one batch of a partition in each, those of one partition in their order."""
-    loads: list[_Load] = []
-    after: dict[TopicPartition, int] = {}
-    for departure in departures:
-        tp, size = departure.topic_partition, len(departure.data)
-        at = after.get(tp, 0)
-        while at < len(loads) and loads[at].size + size > max_bytes:
-            at += 1
-        if at == len(loads):
-            loads.append(_Load())
-        loads[at].size += size
-        loads[at].departures.append(departure)
-        after[tp] = at + 1
-    return [load.departures for load in loads]
+def _error_of(answer: asyncio.Future[Any]) -> KafkaError | None:
+    """What went wrong with an exchange, as a KafkaError: anything else is the end of a connection, too."""
+    if answer.cancelled():
+        return KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed")
+    error = answer.exception()
+    if error is None or isinstance(error, KafkaError):
+        return error
+    return KafkaError(ErrorCode.NETWORK_EXCEPTION, str(error))
+
+
+def _nothing() -> None:
+    pass
+
+
+def _everything(queue: PartitionBatches) -> bool:
+    return True

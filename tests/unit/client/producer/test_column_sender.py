@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.client.producer.sender import Departure, Sender, _loads
+from tidelog.client.producer.column_sender import Departure, Sender, _loads
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol.messages import ProduceResponse
