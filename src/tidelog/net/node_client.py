@@ -45,6 +45,8 @@ class NodeClient:
 
     def __init__(self, connection: ClientConnection, *, client_id: str | None, request_timeout: float) -> None:
         self.versions: dict[int, VersionRange] = {}
+        #: The cluster's finalized features and their levels, as this broker told when it was connected to.
+        self.features: dict[str, int] = {}
         self.request_timeout = request_timeout
         self._connection = connection
         self._client_id = client_id
@@ -150,6 +152,10 @@ class NodeClient:
         self._connection.close()
         await asyncio.shield(self._connection.closed)
 
+    def abort(self) -> None:
+        """Close at once, without waiting for it."""
+        self._connection.close()
+
     async def _answer(self, key: ApiKey, correlation_id: int, frame: list[Buffer], timeout: float | None) -> memoryview:
         """Not `asyncio.timeout`: what is late ends the connection, as all later answers wait behind it."""
         seconds = self.request_timeout if timeout is None else timeout
@@ -178,6 +184,7 @@ class NodeClient:
         if response.error_code:
             raise KafkaError(response.error_code, f"{self.peer} refused ApiVersions")
         self.versions = {r.api_key: VersionRange(r.min_version, r.max_version) for r in response.api_keys}
+        self.features = {feature.name: feature.max_version_level for feature in response.finalized_features or ()}
 
     def _correlation_id(self) -> int:
         """An int32 on the wire: it wraps before it would become negative."""
