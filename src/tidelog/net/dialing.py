@@ -70,6 +70,26 @@ async def addresses_of(host: str, port: int) -> list[Address]:
     return [(family, address) for family, _, _, _, address in found]  # type: ignore[misc]  # typeshed: any tuple
 
 
+async def canonical_names(host: str, port: int) -> list[tuple[str, int]]:
+    """The names that the addresses of a name have of their own (`resolve_canonical_bootstrap_servers_only`): an alias
+    for a whole cluster becomes its brokers, under the names that their certificates are for. An address without a name
+    stands for itself; a name without an address is left as it is, to fail where it is connected to.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        addresses = await addresses_of(host, port)
+    except OSError:
+        return [(host, port)]
+    names = []
+    for _, address in addresses:
+        try:
+            name, _ = await loop.getnameinfo(address, socket.NI_NAMEREQD | socket.NI_NUMERICSERV)
+        except OSError:
+            name = str(address[0])
+        names.append((name, port))
+    return list(dict.fromkeys(names))
+
+
 async def _connect_any(peer: str, addresses: list[Address], line: Line, deadline: float) -> socket.socket:
     """The first that answers. Of those that do not, the last one's error stands for all."""
     loop = asyncio.get_running_loop()

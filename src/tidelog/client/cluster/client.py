@@ -1,6 +1,6 @@
 """The way to any broker of a cluster: leader, coordinator, controller; retries and back-off.
 
-One `ClusterClient` holds one connection per broker and the cluster's metadata, and lives in one event loop. What to ask
+One `ClusterClient` has `connections` and the cluster's metadata, and lives in one event loop. What to ask
 is the business of its users (`offsets`, `topics`, `transaction_requests`, `consumer`, `producer`); whom to ask, and
 whether to ask again, is decided here. `retry` runs an operation until it succeeds, fails for good, or its time is up;
 an operation reports what went wrong as a `KafkaError`, whose code says whether another try may help.
@@ -13,14 +13,13 @@ forgets what it knew and looks it up anew, which is all the failover that Kafka'
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, TypeVar
 
 from tidelog.client.cluster.backoff import Backoff
+from tidelog.client.cluster.connections import Connections
 from tidelog.client.cluster.metadata import ClusterMetadata, Node, TopicInfo
-from tidelog.client.cluster.security import authenticator, tls_context
 from tidelog.client.config import client_config
 from tidelog.client.config import common as keys
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
@@ -28,8 +27,10 @@ from tidelog.common.config import Config
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import NO_NODE, TopicPartition
+from tidelog.net.dialing import canonical_names
 from tidelog.net.node_client import NodeClient
 from tidelog.net.pauses import pause
+from tidelog.net.stages import ConnectError, Stage, advertised_failed
 from tidelog.protocol.messages import FindCoordinatorRequest, MetadataRequest
 
 T = TypeVar("T")
@@ -68,7 +69,6 @@ class ClusterClient:
         dedicated: bool = False,
     ) -> None:
         self.config = raw if isinstance(raw, Config) else client_config(raw)
-        self._dedicated = dedicated
         self.clock = clock
         self.rng = rng or system_rng()
         self.metadata = ClusterMetadata(self.config[keys.METADATA_MAX_AGE_MS])
@@ -76,8 +76,8 @@ class ClusterClient:
         self._backoff = Backoff(
             self.config[keys.RETRY_BACKOFF_MS] / 1000, self.config[keys.RETRY_BACKOFF_MAX_MS] / 1000
         )
-        self._nodes: dict[tuple[str, int, str], NodeClient] = {}
-        self._connecting: dict[tuple[str, int, str], asyncio.Lock] = {}
+        self._connections = Connections(self.config, rng=self.rng, dedicated=dedicated)
+        self._metadata_failing_since: float | None = None
         self._coordinators: dict[tuple[CoordinatorType, str], int] = {}
 
     async def __aenter__(self) -> ClusterClient:
@@ -88,38 +88,60 @@ class ClusterClient:
 
     async def close(self) -> None:
         """Close every connection; requests under way fail with a network error."""
-        nodes, self._nodes = self._nodes, {}
-        for node in nodes.values():
-            await node.close()
+        await self._connections.close()
 
     @property
     def is_connected(self) -> bool:
         """Whether there is a connection to some broker at this moment."""
-        return any(node.is_open for node in self._nodes.values())
+        return self._connections.is_connected
 
     # --- whom to ask --------------------------------------------------------------------------------------------------
 
     async def node(self, node_id: int, *, lane: str = "") -> NodeClient:
-        """The connection to a broker that metadata names (see `_connect` for lanes)."""
+        """The connection to a broker that metadata names (see `connections` for lanes)."""
         known = self.metadata.nodes.get(node_id)
         if known is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
-        return await self._connect(known.host, known.port, lane=lane)
+        address = (known.host, known.port)
+        try:
+            return await self._connections.get(address, lane=lane)
+        except ConnectError as error:
+            if error.stage in (Stage.DNS, Stage.TCP) and address not in self._bootstrap:
+                raise advertised_failed(node_id, error) from error
+            raise
 
     async def any_node(self) -> NodeClient:
-        """An open connection if there is one; else the first broker that can be reached."""
-        for (_, _, lane), open_node in self._nodes.items():
-            if open_node.is_open and not lane:
-                return open_node
-        addresses = [(n.host, n.port) for n in self.metadata.nodes.values()] + self._bootstrap
-        failure: KafkaError | None = None
-        for host, port in dict.fromkeys(addresses):
+        """The connection with the fewest requests in flight; without any, the first broker that can be reached: those
+        that metadata names in any order, then those that we were told of to begin with. Who has just failed comes last.
+        """
+        node = self._connections.least_loaded()
+        if node is not None:
+            return node
+        failures: list[KafkaError] = []
+        for address in await self._candidates():
             try:
-                return await self._connect(host, port)
+                return await self._connections.get(address)
             except KafkaError as error:
-                failure = error
-        assert failure is not None
-        raise failure
+                if not error.retriable:
+                    raise  # who is refused by one broker is refused by all
+                failures.append(error)
+        if len(failures) == 1:
+            raise failures[0]
+        texts = "; ".join(error.message for error in failures)
+        raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"no broker can be reached: {texts}")
+
+    async def _candidates(self) -> list[tuple[str, int]]:
+        known = [(node.host, node.port) for node in self.metadata.nodes.values()]
+        self.rng.shuffle(known)
+        if not known or self.config[keys.METADATA_RECOVERY_STRATEGY] == "rebootstrap":
+            known += await self._bootstrap_addresses()
+        return sorted(dict.fromkeys(known), key=self._connections.wait_of)
+
+    async def _bootstrap_addresses(self) -> list[tuple[str, int]]:
+        """As they were given; or by the names that their addresses have of their own (`client.dns.lookup`)."""
+        if self.config[keys.CLIENT_DNS_LOOKUP] == "use_all_dns_ips":
+            return self._bootstrap
+        return [name for host, port in self._bootstrap for name in await canonical_names(host, port)]
 
     async def leader(self, tp: TopicPartition) -> Node:
         """The partition's leader, from metadata that is fresh enough."""
@@ -133,6 +155,10 @@ class ClusterClient:
             node_id = await self._find_coordinator(kind, key)
         lane = _GROUP_LANE if kind is CoordinatorType.GROUP else ""
         return await self.node(node_id, lane=lane)
+
+    def known_coordinator(self, kind: CoordinatorType, key: str) -> Node | None:
+        """The coordinator that was found last, without asking anybody."""
+        return self.metadata.nodes.get(self._coordinators.get((kind, key), NO_NODE))
 
     def forget_coordinator(self, kind: CoordinatorType, key: str) -> None:
         """Look it up anew next time: the broker that was asked says that it is not (or no longer) the one."""
@@ -159,9 +185,32 @@ class ClusterClient:
     async def refresh(self, topics: Iterable[str] | None, *, create: bool = False) -> None:
         """Ask for these topics' metadata (None: of all topics). `create`: brokers may make those that are missing."""
         wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
-        node = await self.any_node()
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=create)
-        self.metadata.update(await node.send(request), self.clock.time_ms(), complete=wanted is None)
+        try:
+            response = await (await self.any_node()).send(request)
+            if response.error_code:
+                raise KafkaError(response.error_code)
+        except KafkaError as error:
+            await self._metadata_failed(error)
+            raise
+        self._metadata_failing_since = None
+        self.metadata.update(response, self.clock.time_ms(), complete=wanted is None)
+
+    async def _metadata_failed(self, error: KafkaError) -> None:
+        """Begin anew with the bootstrap servers when a broker says so, or when nobody has told us anything for
+        `metadata.recovery.rebootstrap.trigger.ms` (KIP-899, KIP-1102): all that we know of may have been replaced.
+        """
+        now = self.clock.monotonic()
+        if self._metadata_failing_since is None:
+            self._metadata_failing_since = now
+        failing_ms = (now - self._metadata_failing_since) * 1000
+        overdue = failing_ms >= self.config[keys.METADATA_REBOOTSTRAP_TRIGGER_MS]
+        if self.config[keys.METADATA_RECOVERY_STRATEGY] == "rebootstrap" and (
+            overdue or error.code is ErrorCode.REBOOTSTRAP_REQUIRED
+        ):
+            self._metadata_failing_since = None
+            self.metadata.nodes = {}
+            await self._connections.drop()
 
     async def all_topics(self) -> dict[str, TopicInfo]:
         """Every topic that we may see, freshly asked for."""
@@ -214,35 +263,6 @@ class ClusterClient:
             return response
 
         return await self.retry(once, timeout=timeout)
-
-    # --- connections --------------------------------------------------------------------------------------------------
-
-    async def _connect(self, host: str, port: int, *, lane: str = "") -> NodeClient:
-        """The connection to an address, made if there is none. One lock per address: of ten tasks that want the same
-        broker, one connects and the others use what it got.
-
-        A broker answers a connection's requests in their order, so what waits at the broker (a JoinGroup for minutes, a
-        Fetch for half a second) makes all that follows wait. `lane` names another connection to the same broker: groups
-        have one, so that heartbeats and commits never queue behind a fetch, nor fetches behind a rebalance.
-        """
-        address = (host, port, lane)
-        node = self._nodes.get(address)
-        if node is not None and node.is_open:
-            return node
-        async with self._connecting.setdefault(address, asyncio.Lock()):
-            node = self._nodes.get(address)
-            if node is None or not node.is_open:
-                node = self._nodes[address] = await NodeClient.connect(
-                    host,
-                    port,
-                    client_id=self.config[keys.CLIENT_ID],
-                    request_timeout=self.config[keys.REQUEST_TIMEOUT_MS] / 1000,
-                    connect_timeout=self.config[keys.CONNECTION_SETUP_TIMEOUT_MS] / 1000,
-                    tls=tls_context(self.config),
-                    authenticate=authenticator(self.config),
-                    dedicated=self._dedicated,
-                )
-        return node
 
     async def _find_coordinator(self, kind: CoordinatorType, key: str) -> int:
         """Ask any broker. A coordinator that metadata does not name yet has just joined: then
