@@ -1,0 +1,192 @@
+"""Configs of topics, brokers, groups and client-metrics subscriptions: read, change, list who has any.
+
+What a broker knows only of itself, its own configs and its log levels, is asked of that broker; the rest of anybody.
+A change is a dictionary with the new values; None goes back to the default, `Append` and `Subtract` change lists:
+
+    orders = ConfigResource.topic("orders")
+    admin.alter_config(orders, {"retention.ms": 86_400_000, "cleanup.policy": Append("compact")})
+
+Changes are incremental (IncrementalAlterConfigs, Kafka 2.3 on): what is not named stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tidelog.client.admin.base import AdminBase
+from tidelog.client.admin.config_values import (
+    Append,
+    ConfigChange,
+    ConfigEntry,
+    ConfigResource,
+    ConfigType,
+    Subtract,
+    config_entry,
+    config_text,
+)
+from tidelog.client.admin.hints import check, outcome
+from tidelog.client.admin.outcomes import Answers, Outcomes
+from tidelog.client.admin.routes import ANYBODY, BROKER
+from tidelog.client.cluster.client import ClusterClient
+from tidelog.net.node_client import NodeClient
+from tidelog.protocol import messages
+
+_OF_ONE_BROKER = (ConfigType.BROKER, ConfigType.BROKER_LOGGER)
+_SET, _DELETE, _APPEND, _SUBTRACT = range(4)
+
+
+class _Keeper:
+    """The route of a config: the broker that it belongs to, if it belongs to one."""
+
+    again = ANYBODY.again
+
+    async def prepare(self, cluster: ClusterClient, keys: Iterable[ConfigResource]) -> None:
+        owners = [owner for key in keys if (owner := _owner(key)) is not None]
+        if owners:
+            await BROKER.prepare(cluster, owners)
+
+    async def node(self, cluster: ClusterClient, key: ConfigResource) -> NodeClient:
+        owner = _owner(key)
+        return await (cluster.any_node() if owner is None else cluster.node(owner))
+
+    def forget(self, cluster: ClusterClient, key: ConfigResource) -> None:
+        """A broker's configs stay its own."""
+
+
+def _owner(resource: ConfigResource) -> int | None:
+    return int(resource.name) if resource.type in _OF_ONE_BROKER and resource.name else None
+
+
+class ConfigAdmin(AdminBase):
+    """The part of the Admin that is about configs."""
+
+    async def describe_config(
+        self,
+        resource: ConfigResource,
+        *,
+        keys: Iterable[str] | None = None,
+        synonyms: bool = False,
+        documentation: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, ConfigEntry]:
+        """The configs of one resource, by key; see `describe_configs`."""
+        found = await self.describe_configs(
+            {resource: keys}, synonyms=synonyms, documentation=documentation, timeout=timeout
+        )
+        return found.of(resource)
+
+    async def describe_configs(
+        self,
+        resources: Iterable[ConfigResource] | Mapping[ConfigResource, Iterable[str] | None],
+        *,
+        synonyms: bool = False,
+        documentation: bool = False,
+        timeout: float | None = None,
+    ) -> Outcomes[ConfigResource, dict[str, ConfigEntry]]:
+        """The configs of each resource, by key. A mapping names the keys that are wanted of each (None: all).
+
+        `synonyms`: also what the weaker layers say. `documentation`: also what the key is for.
+        """
+        chosen = resources if isinstance(resources, Mapping) else dict.fromkeys(resources)
+
+        def ask(keys: list[ConfigResource]) -> messages.DescribeConfigsRequest:
+            asked = [
+                messages.DescribeConfigsRequest.DescribeConfigsResource(
+                    resource_type=int(key.type), resource_name=key.name, configuration_keys=_list(chosen[key])
+                )
+                for key in keys
+            ]
+            return messages.DescribeConfigsRequest(
+                resources=asked, include_synonyms=synonyms, include_documentation=documentation
+            )
+
+        def read(response: Any, keys: list[ConfigResource]) -> Answers[ConfigResource, dict[str, ConfigEntry]]:
+            for result in response.results:
+                key = ConfigResource(ConfigType(result.resource_type), result.resource_name)
+                found = {entry.name: config_entry(entry) for entry in result.configs}
+                yield key, outcome(found, result.error_code, result.error_message, key)
+
+        return await self._call(timeout).each(chosen, _Keeper(), ask, read)
+
+    async def alter_config(
+        self,
+        resource: ConfigResource,
+        changes: Mapping[str, ConfigChange],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Change configs of one resource; see `incremental_alter_configs`."""
+        altered = await self.incremental_alter_configs(
+            {resource: changes}, validate_only=validate_only, timeout=timeout
+        )
+        altered.result()
+
+    async def incremental_alter_configs(
+        self,
+        changes: Mapping[ConfigResource, Mapping[str, ConfigChange]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> Outcomes[ConfigResource, None]:
+        """Change configs: a new value, None for the default, `Append` or `Subtract` for lists. What is not named stays
+        as it is. `validate_only`: only say what would come of it.
+        """
+
+        def ask(keys: list[ConfigResource]) -> messages.IncrementalAlterConfigsRequest:
+            asked = [
+                messages.IncrementalAlterConfigsRequest.AlterConfigsResource(
+                    resource_type=int(key.type), resource_name=key.name, configs=_operations(changes[key])
+                )
+                for key in keys
+            ]
+            return messages.IncrementalAlterConfigsRequest(resources=asked, validate_only=validate_only)
+
+        def read(response: Any, keys: list[ConfigResource]) -> Answers[ConfigResource, None]:
+            for result in response.responses:
+                key = ConfigResource(ConfigType(result.resource_type), result.resource_name)
+                yield key, outcome(None, result.error_code, result.error_message, key)
+
+        return await self._call(timeout).each(changes, _Keeper(), ask, read)
+
+    async def list_config_resources(
+        self, types: Iterable[ConfigType] = (), *, timeout: float | None = None
+    ) -> list[ConfigResource]:
+        """Everything that has configs of its own, of these types or of all (Kafka 4.1 on; before, client metrics)."""
+        wanted = [int(kind) for kind in types]
+        only_metrics = wanted == [ConfigType.CLIENT_METRICS]
+        request = messages.ListConfigResourcesRequest(resource_types=[] if only_metrics else wanted)
+
+        def read(response: Any) -> list[ConfigResource]:
+            check(response.error_code, about="listing config resources")
+            found = response.config_resources
+            return [ConfigResource(ConfigType(each.resource_type), each.resource_name) for each in found]
+
+        return await self._call(timeout).one(ANYBODY, request, read, highest=0 if only_metrics else None)
+
+    async def list_client_metrics_resources(self, *, timeout: float | None = None) -> list[str]:
+        """The names of all subscriptions to client metrics (KIP-714); `ConfigResource.client_metrics` has what each
+        of them wants.
+        """
+        return [each.name for each in await self.list_config_resources([ConfigType.CLIENT_METRICS], timeout=timeout)]
+
+
+def _operations(changes: Mapping[str, ConfigChange]) -> list[messages.IncrementalAlterConfigsRequest.AlterableConfig]:
+    """Each change, with the number of what is to be done."""
+
+    def number(value: ConfigChange) -> int:
+        if value is None:
+            return _DELETE
+        return _APPEND if isinstance(value, Append) else _SUBTRACT if isinstance(value, Subtract) else _SET
+
+    return [
+        messages.IncrementalAlterConfigsRequest.AlterableConfig(
+            name=name, config_operation=number(value), value=config_text(value)
+        )
+        for name, value in changes.items()
+    ]
+
+
+def _list(keys: Iterable[str] | None) -> list[str] | None:
+    return None if keys is None else list(keys)

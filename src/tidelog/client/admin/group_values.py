@@ -1,0 +1,96 @@
+"""Groups as values: their types and states, the rows of the list, and members with what they have been given.
+
+There are four types, by the protocol that members speak: classic (joins in rounds), consumer (KIP-848), share (KIP-932:
+records, not partitions, are handed out) and streams (KIP-1071).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tidelog.client.admin.acl_types import AclOperation
+from tidelog.client.values import Node
+from tidelog.common.named_tuple import NamedTuple
+from tidelog.common.types import TopicPartition
+
+
+class _Word(StrEnum):
+    """A word of the protocol, in any case of letters; one that is not known is UNKNOWN."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> _Word:
+        found = [member for member in cls if member.value.lower() == str(value).lower()]
+        return found[0] if found else cls["UNKNOWN"]
+
+
+class GroupType(_Word):
+    """The protocol that a group's members speak."""
+
+    UNKNOWN = "unknown"
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+class GroupState(_Word):
+    """What a group is doing. EMPTY ones have no members, but may have offsets; DEAD ones are gone."""
+
+    UNKNOWN = "Unknown"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    NOT_READY = "NotReady"
+
+
+class GroupListing(NamedTuple):
+    """A row of the list of groups. Brokers before 2.6 do not tell the state, those before 3.8 not the type.
+
+    `protocol_type` is what the members use the group for: "consumer", "connect", "share"; empty for a group that only
+    has offsets.
+    """
+
+    group_id: str
+    type: GroupType
+    state: GroupState
+    protocol_type: str
+
+
+class MemberDescription(NamedTuple):
+    """A member. What belongs to newer protocols is None for members of older ones."""
+
+    member_id: str
+    client_id: str
+    host: str
+    assignment: tuple[TopicPartition, ...] = ()
+    instance_id: str | None = None
+    rack_id: str | None = None
+    target_assignment: tuple[TopicPartition, ...] | None = None
+    epoch: int | None = None
+    subscribed_topics: tuple[str, ...] | None = None
+    subscribed_regex: str | None = None
+    is_classic: bool | None = None
+
+
+class GroupDescription(NamedTuple):
+    """A group and its members. `assignor` is who shares out the partitions; the epochs are None in classic groups."""
+
+    group_id: str
+    type: GroupType
+    state: GroupState
+    members: tuple[MemberDescription, ...]
+    protocol_type: str = "consumer"
+    assignor: str = ""
+    coordinator: Node | None = None
+    epoch: int | None = None
+    assignment_epoch: int | None = None
+    authorized_operations: frozenset[AclOperation] | None = None
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it only has offsets: somebody commits under its name without being a member."""
+        return not self.protocol_type

@@ -1,0 +1,89 @@
+"""From an error code to an exception that says what to do next.
+
+The broker knows what is wrong; it does not know which call of ours mends it. Where that can be said, one sentence is
+added to the broker's own. The table is for people: programs look at `code`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TypeVar
+
+from tidelog.common.errors import ErrorCode, KafkaError
+
+V = TypeVar("V")
+
+_E = ErrorCode
+_PERMISSION = "ask an administrator for an ACL (create_acls), or connect as somebody else"
+#: What may be done about it, as the end of a sentence.
+_NEXT: Mapping[ErrorCode, str] = MappingProxyType(
+    {
+        _E.TOPIC_ALREADY_EXISTS: "describe_topic shows it; create_topic(..., exists_ok=True) takes it as it is",
+        _E.UNKNOWN_TOPIC_OR_PARTITION: "topics() lists what there is",
+        _E.UNKNOWN_TOPIC_ID: "list_topics() tells the ids",
+        _E.INVALID_REPLICATION_FACTOR: "describe_cluster() tells how many brokers there are",
+        _E.INVALID_PARTITIONS: "partitions can be added, never taken away",
+        _E.INVALID_CONFIG: "describe_configs lists the keys and their types",
+        _E.TOPIC_DELETION_DISABLED: "set delete.topic.enable=true on the brokers",
+        _E.POLICY_VIOLATION: "the cluster's own rules (create.topic.policy.class.name, alter.config.…) forbid it",
+        _E.GROUP_ID_NOT_FOUND: "list_groups() lists what there is",
+        _E.NON_EMPTY_GROUP: "stop its members first, or remove_members_from_consumer_group",
+        _E.GROUP_SUBSCRIBED_TO_TOPIC: "stop the members that read it first",
+        _E.UNKNOWN_MEMBER_ID: "members are at work: stop them, their own commits would win",
+        _E.REBALANCE_IN_PROGRESS: "the group is being shared out anew: try again in a moment",
+        _E.TRANSACTIONAL_ID_NOT_FOUND: "list_transactions() lists what the coordinators remember",
+        _E.REASSIGNMENT_IN_PROGRESS: "list_partition_reassignments() shows it; None in its place cancels it",
+        _E.NO_REASSIGNMENT_IN_PROGRESS: "there is nothing to cancel",
+        _E.ELECTION_NOT_NEEDED: "the leader is the wanted one already",
+        _E.PREFERRED_LEADER_NOT_AVAILABLE: "the first replica is down or not in sync: describe_topic shows which it is",
+        _E.LOG_DIR_NOT_FOUND: "describe_log_dirs lists the broker's directories",
+        _E.SECURITY_DISABLED: "the brokers have no authorizer: set authorizer.class.name",
+        _E.DELEGATION_TOKEN_AUTH_DISABLED: "set delegation.token.secret.key on the brokers",
+        _E.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "tokens are given over SASL or TLS with a client certificate, and not "
+        "to whoever came with a token",
+        _E.DELEGATION_TOKEN_NOT_FOUND: "describe_delegation_token lists what there is",
+        _E.TOPIC_AUTHORIZATION_FAILED: _PERMISSION,
+        _E.GROUP_AUTHORIZATION_FAILED: _PERMISSION,
+        _E.CLUSTER_AUTHORIZATION_FAILED: _PERMISSION,
+        _E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _PERMISSION,
+        _E.DELEGATION_TOKEN_AUTHORIZATION_FAILED: _PERMISSION,
+        _E.UNSUPPORTED_VERSION: "this cluster is too old for it, or does not offer it",
+        _E.BROKER_NOT_AVAILABLE: "describe_cluster() lists the brokers",
+        _E.UNACCEPTABLE_CREDENTIAL: "SCRAM wants 4096 to 16384 iterations and a password that is not empty",
+        _E.RESOURCE_NOT_FOUND: "check its name",
+    }
+)
+
+
+def failure(code: int, message: str | None = None, about: object = "") -> KafkaError:
+    """The error of that code about something, with a next step if there is one.
+
+    Codes that are newer than our table are unknown errors, with their number in the text.
+    """
+    try:
+        known = ErrorCode(code)
+        text = (message or known.text).rstrip(". ")
+    except ValueError:
+        known = ErrorCode.UNKNOWN_SERVER_ERROR
+        text = f"{message or 'the broker refused it'} (error {code}, which this client does not know)"
+    subject = f"{about}: " if about and not _is_named(str(about), text) else ""
+    step = _NEXT.get(known)
+    return KafkaError(known, f"{subject}{text}{f'; {step}' if step else ''}.")
+
+
+def _is_named(about: str, text: str) -> bool:
+    """Whether the broker's own text says what it is about."""
+    return re.search(rf"(?<![\w.-]){re.escape(about.split()[-1])}(?![\w-])", text) is not None
+
+
+def check(code: int, message: str | None = None, about: object = "") -> None:
+    """Raise what the code says, unless it says nothing."""
+    if code:
+        raise failure(code, message, about)
+
+
+def outcome(value: V, code: int, message: str | None = None, about: object = "") -> V | KafkaError:
+    """The value, or what the code says instead."""
+    return failure(code, message, about) if code else value

@@ -1,0 +1,123 @@
+"""Users who prove themselves by SCRAM: which credentials they have, setting and deleting them.
+
+The password never travels: it is salted and hashed here (PBKDF2, RFC 5802), and the broker keeps what can check a proof
+but cannot be turned back. That takes some milliseconds per user, on purpose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from tidelog.client.admin.base import AdminBase
+from tidelog.client.admin.hints import check, outcome
+from tidelog.client.admin.outcomes import Answers, Outcomes
+from tidelog.client.admin.routes import ANYBODY, CONTROLLER
+from tidelog.common.errors import UsageError
+from tidelog.common.named_tuple import NamedTuple
+from tidelog.common.rng import Rng
+from tidelog.protocol import messages
+
+_SALT_BYTES = 24
+
+
+class ScramMechanism(IntEnum):
+    """The hash that a credential is made with."""
+
+    UNKNOWN = 0
+    SCRAM_SHA_256 = 1
+    SCRAM_SHA_512 = 2
+
+    @property
+    def hash_name(self) -> str:
+        return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
+
+
+class ScramCredential(NamedTuple):
+    """A credential that a user has, as far as it is told."""
+
+    mechanism: ScramMechanism
+    iterations: int
+
+
+@dataclass(frozen=True)
+class ScramUpsertion:
+    """A password to set. Without a salt, a random one is taken."""
+
+    user: str
+    password: str | bytes = field(repr=False)
+    mechanism: ScramMechanism = ScramMechanism.SCRAM_SHA_256
+    iterations: int = 4096
+    salt: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class ScramDeletion:
+    """A credential to delete."""
+
+    user: str
+    mechanism: ScramMechanism = ScramMechanism.SCRAM_SHA_256
+
+
+class UserAdmin(AdminBase):
+    """The part of the Admin that is about SCRAM users."""
+
+    async def describe_user_scram_credentials(
+        self, users: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> Outcomes[str, tuple[ScramCredential, ...]]:
+        """The credentials of these users; None: of everybody who has any."""
+        names = None if users is None else list(dict.fromkeys(users))
+        User = messages.DescribeUserScramCredentialsRequest.UserName
+        asked = [User(name=name) for name in names] if names else None
+
+        def read(response: Any) -> Outcomes[str, tuple[ScramCredential, ...]]:
+            check(response.error_code, response.error_message, "describing SCRAM credentials")
+            found = {}
+            for each in response.results:
+                infos = (ScramCredential(ScramMechanism(i.mechanism), i.iterations) for i in each.credential_infos)
+                found[each.user] = outcome(tuple(infos), each.error_code, each.error_message, f"user {each.user}")
+            return Outcomes(found)
+
+        return await self._call(timeout).one(ANYBODY, messages.DescribeUserScramCredentialsRequest(users=asked), read)
+
+    async def alter_user_scram_credentials(
+        self, alterations: Iterable[ScramUpsertion | ScramDeletion], *, timeout: float | None = None
+    ) -> Outcomes[str, None]:
+        """Set and delete credentials; all changes of a user succeed or fail together."""
+        wanted: dict[str, list[ScramUpsertion | ScramDeletion]] = {}
+        for each in alterations:
+            if each.mechanism is ScramMechanism.UNKNOWN:
+                raise UsageError(f"user {each.user}: the mechanism must be SCRAM_SHA_256 or SCRAM_SHA_512")
+            wanted.setdefault(each.user, []).append(each)
+        rng = self._cluster.rng
+
+        def ask(users: list[str]) -> messages.AlterUserScramCredentialsRequest:
+            changes = [each for user in users for each in wanted[user]]
+            return messages.AlterUserScramCredentialsRequest(
+                deletions=[
+                    messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion(
+                        name=each.user, mechanism=int(each.mechanism)
+                    )
+                    for each in changes
+                    if isinstance(each, ScramDeletion)
+                ],
+                upsertions=[_upsertion(each, rng) for each in changes if isinstance(each, ScramUpsertion)],
+            )
+
+        def read(response: Any, users: list[str]) -> Answers[str, None]:
+            for each in response.results:
+                yield each.user, outcome(None, each.error_code, each.error_message, f"user {each.user}")
+
+        return await self._call(timeout).each(wanted, CONTROLLER, ask, read)
+
+
+def _upsertion(new: ScramUpsertion, rng: Rng) -> messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
+    password = new.password.encode() if isinstance(new.password, str) else new.password
+    salt = rng.randbytes(_SALT_BYTES) if new.salt is None else new.salt
+    salted = hashlib.pbkdf2_hmac(new.mechanism.hash_name, password, salt, max(1, new.iterations))
+    return messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
+        name=new.user, mechanism=int(new.mechanism), iterations=new.iterations, salt=salt, salted_password=salted
+    )
