@@ -6,7 +6,7 @@ the brokers among themselves use the same ones.
 
     exchange.py       what a mechanism is: a client's side, a server's side
     plain.py          PLAIN (RFC 4616): name and password in one message
+    scram.py          SCRAM-SHA-256 and -512 (RFC 5802): both sides prove that they know the password
+    oauth_bearer.py   OAUTHBEARER (RFC 7628): a token that somebody else has issued
     authenticate.py   a client's side carried by SaslHandshake and SaslAuthenticate
-
-A mechanism that is added (SCRAM, OAUTHBEARER) is one more file beside `plain.py`.
 """
