@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_EPOCH, NO_NODE, TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 
@@ -31,14 +32,15 @@ class Node:
     rack: str | None = None
 
 
-@dataclass(frozen=True)
-class PartitionInfo:
+class PartitionInfo(NamedTuple):
     """What metadata says of a partition. NO_NODE: it has no leader at present, which is worth waiting for."""
 
     leader: int = NO_NODE
     leader_epoch: int = NO_EPOCH
     replicas: tuple[int, ...] = ()
     error: int = 0
+    isr: tuple[int, ...] = ()
+    offline: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,12 @@ class TopicInfo:
     error: int = 0
     internal: bool = False
     partitions: dict[int, PartitionInfo] = field(default_factory=dict)
+    #: Whether some partition is without a leader. Asked on each poll and send, so it is not found out each time: with
+    #: 24,000 partitions that would cost milliseconds.
+    leaderless: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "leaderless", any(info.leader < 0 for info in self.partitions.values()))
 
 
 class ClusterMetadata:
@@ -90,7 +98,14 @@ class ClusterMetadata:
         same = known is not None and known.id == topic.topic_id
         partitions = {}
         for entry in topic.partitions:
-            fresh = PartitionInfo(entry.leader_id, entry.leader_epoch, tuple(entry.replica_nodes), entry.error_code)
+            fresh = PartitionInfo(
+                entry.leader_id,
+                entry.leader_epoch,
+                tuple(entry.replica_nodes),
+                entry.error_code,
+                tuple(entry.isr_nodes),
+                tuple(entry.offline_replicas or ()),
+            )
             old = known.partitions.get(entry.partition_index) if same and known is not None else None
             if old is not None and NO_EPOCH < fresh.leader_epoch < old.leader_epoch:
                 fresh = old
@@ -109,7 +124,7 @@ class ClusterMetadata:
         topic = self.topics.get(name)
         if topic is None or name in self._stale or now_ms - self._updated_ms[name] >= self._max_age_ms:
             return False
-        return topic.error == 0 and all(p.leader >= 0 for p in topic.partitions.values())
+        return topic.error == 0 and not topic.leaderless
 
     def topic(self, name: str) -> TopicInfo:
         """What is known of it; KafkaError if it does not exist or may not be seen."""

@@ -75,3 +75,41 @@ def test_a_topic_that_is_not_among_all_topics_is_gone() -> None:
     assert set(known.topics) == {"t", "other"}, "an answer about some topics says nothing of the rest"
     known.update(others, 0, complete=True)
     assert set(known.topics) == {"other"}
+
+
+def test_whether_a_topic_is_fresh_does_not_cost_a_look_at_each_partition() -> None:
+    """With 24,000 partitions, and asked on each poll and send, that would be all that a client does."""
+
+    class Unread(dict[int, object]):
+        def values(self):
+            raise AssertionError("every partition was looked at")
+
+    known = metadata(response(1, 5))
+    object.__setattr__(known.topics["t"], "partitions", Unread())
+    assert known.missing(["t"], 1) == set()
+
+
+def test_a_topic_of_many_partitions_is_told_as_it_is() -> None:
+    one = response(1, 5)
+    entry = MetadataResponse.MetadataResponsePartition
+    one.topics[0].partitions = [
+        entry(
+            partition_index=i,
+            leader_id=1 + i % 2,
+            leader_epoch=i,
+            replica_nodes=[1, 2],
+            isr_nodes=[1],
+            offline_replicas=[2],
+        )
+        for i in range(24_000)
+    ]
+    known = metadata(one)
+    assert len(known.partitions("t")) == 24_000
+    assert known.leader(TP("t", 23_999)).id == 2
+    assert known.partition(TP("t", 7)).isr == (1,)
+    assert known.partition(TP("t", 7)).offline == (2,)
+    assert known.missing(["t"], 1) == set()
+    one.topics[0].partitions[-1].leader_id = -1
+    one.topics[0].partitions[-1].leader_epoch = 24_001
+    known.update(one, 0)
+    assert known.missing(["t"], 1) == {"t"}
