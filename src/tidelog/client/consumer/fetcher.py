@@ -32,37 +32,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.client import config as keys
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from tidelog.client.config import common
+from tidelog.client.config import consumer as keys
+from tidelog.client.consumer.errors import OffsetOutOfRangeError as OffsetOutOfRangeError
+from tidelog.client.consumer.errors import TopicRecreatedError as TopicRecreatedError
+from tidelog.client.consumer.fetch_request import FetchLimits, send_fetch
+from tidelog.client.offsets import READ_COMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.net.fetch_session import FetchPosition, FetchSession
 from tidelog.net.pauses import breathe, pause
-from tidelog.protocol.messages import FetchRequest
 from tidelog.records.kernel._batches import BatchRun
-
-#: From the next version on, a fetch names topics by id.
-_LAST_VERSION_WITH_NAMES = 12
-
-
-class OffsetOutOfRangeError(KafkaError):
-    """The log does not hold the position that we asked for."""
-
-    def __init__(self, tp: TopicPartition, offset: int, log_start_offset: int) -> None:
-        self.topic_partition, self.offset, self.log_start_offset = tp, offset, log_start_offset
-        text = f"{tp} does not hold offset {offset} (its log starts at {log_start_offset})"
-        super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, text)
-
-
-class TopicRecreatedError(OffsetOutOfRangeError):
-    """The topic that we were reading is gone; another one has its name. `seek` goes on with that."""
-
-    def __init__(self, tp: TopicPartition, offset: int) -> None:
-        super().__init__(tp, offset, 0)
-        self.message = f"{tp} was deleted and made anew: offset {offset} of it is of another topic"
-        self.args = (f"{self.code.name}: {self.message}",)
 
 
 @dataclass
@@ -111,15 +93,9 @@ class Fetcher:
         self.ranges = dict(ranges)
         self.clock = cluster.clock
         self._cluster = cluster
-        self._min_bytes = config[keys.FETCH_MIN_BYTES]
-        self._max_bytes = config[keys.FETCH_MAX_BYTES]
-        self._max_wait_ms = config[keys.FETCH_MAX_WAIT_MS]
-        self._partition_bytes = config[keys.MAX_PARTITION_FETCH_BYTES]
         self._check_crcs = config[keys.CHECK_CRCS]
-        self._give_up_after = config[keys.DEFAULT_API_TIMEOUT_MS] / 1000
-        committed = config[keys.ISOLATION_LEVEL] == "read_committed"
-        usual = READ_COMMITTED if committed else READ_UNCOMMITTED
-        self._isolation = usual if isolation is None else isolation
+        self._give_up_after = config[common.DEFAULT_API_TIMEOUT_MS] / 1000
+        self._limits = FetchLimits.of(config, isolation)
         self._sessions: dict[int, FetchSession] = {}
         self._in_flight: dict[int, asyncio.Task[Any]] = {}
         self._problem: KafkaError | None = None
@@ -215,7 +191,7 @@ class Fetcher:
             if self._is_another(tp, topic_id):
                 self._problem = self._problem or TopicRecreatedError(tp, self.ranges[tp].position)
                 continue
-            position = FetchPosition(self.ranges[tp].position, self._partition_bytes, epoch, topic_id)
+            position = FetchPosition(self.ranges[tp].position, self._limits.partition_bytes, epoch, topic_id)
             wanted.setdefault(leader.id, {})[tp] = position
         return wanted
 
@@ -229,47 +205,10 @@ class Fetcher:
         return part.topic_id not in (topic_id, ZERO_UUID)
 
     async def _fetch(self, node_id: int, positions: dict[TopicPartition, FetchPosition]) -> Any:
-        """One Fetch. Topic ids are used if all topics have one (version 13 on): then a topic that was made anew under
-        its old name is an error of the broker's, UNKNOWN_TOPIC_ID, instead of somebody else's records.
-        """
+        """One Fetch of the broker's session."""
         node = await self._cluster.node(node_id)
         plan = self._sessions.setdefault(node_id, FetchSession()).plan(positions)
-        ids = {tp.topic: position.topic_id for tp, position in positions.items()}
-        by_name = ZERO_UUID in ids.values()
-        topics: dict[str, list[FetchRequest.FetchPartition]] = {}
-        for tp, position in plan.send.items():
-            entry = FetchRequest.FetchPartition(
-                partition=tp.partition,
-                current_leader_epoch=position.leader_epoch,
-                fetch_offset=position.offset,
-                partition_max_bytes=position.max_bytes,
-            )
-            topics.setdefault(tp.topic, []).append(entry)
-        request = FetchRequest(
-            max_wait_ms=self._max_wait_ms,
-            min_bytes=self._min_bytes,
-            max_bytes=self._max_bytes,
-            isolation_level=self._isolation,
-            session_id=plan.session_id,
-            session_epoch=plan.epoch,
-            topics=[
-                FetchRequest.FetchTopic(topic=name, topic_id=ids[name], partitions=parts)
-                for name, parts in topics.items()
-            ],
-            forgotten_topics_data=self._forgotten(plan.forget),
-        )
-        response = await node.send(request, highest=_LAST_VERSION_WITH_NAMES if by_name else None)
-        return positions, response
-
-    def _forgotten(self, forget: dict[TopicPartition, bytes]) -> list[FetchRequest.ForgottenTopic]:
-        """What the session no longer wants, by topic: the broker would go on to answer for it."""
-        by_topic: dict[tuple[str, bytes], list[int]] = {}
-        for tp, topic_id in forget.items():
-            by_topic.setdefault((tp.topic, topic_id), []).append(tp.partition)
-        return [
-            FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id, partitions=parts)
-            for (name, topic_id), parts in by_topic.items()
-        ]
+        return positions, await send_fetch(node, plan, positions, self._limits)
 
     # --- taking answers -----------------------------------------------------------------------------------------------
 
@@ -331,7 +270,7 @@ class Fetcher:
             self._failed([tp], KafkaError(data.error_code, f"Fetch of {tp}: {ErrorCode(data.error_code).text}"))
             return []
         part.failures = 0
-        part.visible = data.last_stable_offset if self._isolation == READ_COMMITTED else data.high_watermark
+        part.visible = data.last_stable_offset if self._limits.isolation == READ_COMMITTED else data.high_watermark
         if not data.records:
             return []
         last_offset = _scan(data.records)

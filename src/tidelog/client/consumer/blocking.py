@@ -1,0 +1,283 @@
+"""The blocking consumer: `tidelog.Consumer`.
+
+    with Consumer(bootstrap_servers="localhost:9092", group_id="orders") as consumer:
+        consumer.subscribe(["orders"])
+        for record in consumer:
+            print(record.offset, record.value)
+
+Its core lives on a loop of its own (`LoopThread`): heartbeats and fetches go on whatever the caller does. `poll` takes
+what is there in the caller's own thread; only when nothing is there does it wait for the loop.
+
+One thread at a time: a second one that comes in between is refused by name; `wakeup` alone may be called from anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from tidelog.client.cluster.metadata import TopicInfo
+from tidelog.client.config import consumer as keys
+from tidelog.client.config import parse
+from tidelog.client.consumer import queries
+from tidelog.client.consumer._records import ConsumerRecord
+from tidelog.client.consumer.arrow import ArrowDelivery
+from tidelog.client.consumer.committing import CommitCallback, GivenOffsets
+from tidelog.client.consumer.core import ConsumerCore
+from tidelog.client.consumer.guard import of_threads
+from tidelog.client.consumer.records import EMPTY, ConsumerRecords
+from tidelog.client.consumer.reset import EARLIEST, LATEST, Since
+from tidelog.client.consumer.reset import since as since_of
+from tidelog.client.consumer.subscribing import Topics, subscription_of
+from tidelog.client.loop_thread import LoopThread
+from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, OffsetAndTimestamp
+from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.errors import UsageError
+from tidelog.common.types import TopicPartition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+#: How long `close` waits for others, as in Java.
+CLOSE_TIMEOUT = 30.0
+
+
+class Consumer:
+    """Reads records. Settings by Kafka's names in a dict, or as keywords with underscores."""
+
+    def __init__(
+        self, config: Mapping[str, object] | None = None, /, *, clock: Clock = SYSTEM_CLOCK, **keywords: object
+    ) -> None:
+        self._loop = LoopThread("tidelog-consumer")
+        parsed = parse(keys.KEYS, config, keywords)
+        self._core = ConsumerCore(parsed, self._loop.call, dedicated=True, clock=clock)
+        self._arrow = ArrowDelivery(self._core.delivery)
+        self._guard = of_threads()
+
+    # --- what to read -------------------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: Topics, listener: Any = None, *, since: Since | None = None) -> None:
+        """Topics by name, by a compiled pattern, or by `ServerPattern`. `since`: where to begin without a commit."""
+        mode, what = subscription_of(topics)
+        begin = None if since is None else since_of(since)
+        if not what:
+            self.unsubscribe()
+        else:
+            self._call("subscribe", self._core.subscribe(mode, listener, begin, **what))
+
+    def unsubscribe(self) -> None:
+        """Leave the group; listeners are told here."""
+        with self._guard("unsubscribe"):
+            self._during(self._core.unsubscribe())
+
+    def assign(self, partitions: Iterable[TopicPartition], *, since: Since | None = None) -> None:
+        """Read these, without a group's help; `since="10m"` begins with what is ten minutes old."""
+        begin = None if since is None else since_of(since)
+        self._call("assign", self._core.assign(list(partitions), begin))
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        return frozenset(self._core.subscription.partitions)
+
+    def subscription(self) -> frozenset[str]:
+        return self._core.subscription.names
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def poll(self, timeout: float | None = None, *, max_records: int | None = None) -> ConsumerRecords:
+        """The next records, `max.poll.records` at most; none when `timeout` seconds are over (None: wait for ever).
+
+        Calling it says that all records of the call before are done with. Listeners and callbacks run in here.
+        """
+        with self._guard("poll"):
+            most = max_records or self._core.max_poll_records
+            records = self._poll(lambda: self._core.delivery.take(most), EMPTY, timeout)
+            return self._core.interceptors.on_consume(records) if self._core.interceptors and records else records
+
+    def poll_arrow(self, timeout: float | None = None, *, columns: Iterable[str] | None = None) -> pa.Table:
+        """The next records as an Arrow table (see `arrow`); an empty one when the time is up."""
+        with self._guard("poll_arrow"):
+            wanted = self._arrow.columns(columns)
+            return self._poll(lambda: self._arrow.take(wanted), self._arrow.empty(wanted), timeout)
+
+    def iter_arrow(self, *, columns: Iterable[str] | None = None) -> Iterator[pa.Table]:
+        """Tables, for ever."""
+        while True:
+            yield self.poll_arrow(columns=columns)
+
+    def _poll(self, take: Callable[[], T], empty: T, timeout: float | None) -> T:
+        core = self._core
+        core.begin_poll()
+        deadline = None if timeout is None else core.clock.monotonic() + timeout
+        waited = False
+        while True:
+            self._run_turns()
+            core.raise_problem()
+            taken = take()
+            if taken:
+                return taken
+            core.positions.raise_missing()
+            left = None if deadline is None else deadline - core.clock.monotonic()
+            if left is not None and left <= 0 and waited:
+                return empty
+            self._loop.run(core.wait(left if left is None else max(left, 0)))
+            waited = True
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """Records, for ever; the position is behind the record at hand."""
+        while True:
+            yield from self._core.delivery.each(self.poll())
+
+    # --- positions ----------------------------------------------------------------------------------------------------
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """Go on at that offset."""
+        place = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+        self._call("seek", self._core.seek(partition, place.offset, place.leader_epoch))
+
+    def seek_to_beginning(self, partitions: Iterable[TopicPartition] | None = None) -> None:
+        self._call("seek_to_beginning", self._core.seek_by(partitions, EARLIEST))
+
+    def seek_to_end(self, partitions: Iterable[TopicPartition] | None = None) -> None:
+        self._call("seek_to_end", self._core.seek_by(partitions, LATEST))
+
+    def seek_to_time(self, when: Since, partitions: Iterable[TopicPartition] | None = None) -> None:
+        """To the first record at or after that time: "10m" ago, a datetime, or milliseconds since 1970."""
+        self._call("seek_to_time", self._core.seek_by(partitions, since_of(when)))
+
+    def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
+        return self._call("position", self._core.position(partition, timeout))
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """`poll` returns nothing of these until `resume`; their positions stay."""
+        self._call("pause", self._core.pause(list(partitions)))
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        self._call("resume", self._core.resume(list(partitions)))
+
+    def paused(self) -> frozenset[TopicPartition]:
+        return frozenset(tp for tp, part in self._core.subscription.partitions.items() if part.paused)
+
+    # --- commits ------------------------------------------------------------------------------------------------------
+
+    def commit(self, offsets: GivenOffsets | None = None, timeout: float | None = None) -> None:
+        """Commit, and wait for it: what is given, else the positions of all partitions."""
+        with self._guard("commit"):
+            self._core.require_group("commit")
+            self._wait(self._core.committing.commit(self._core.committing.chosen(offsets), timeout))
+            self._run_turns(callbacks_only=True)
+
+    def commit_async(self, offsets: GivenOffsets | None = None, callback: CommitCallback | None = None) -> None:
+        """Send a commit off; `callback(offsets, error)` runs within a later call, in order."""
+        with self._guard("commit_async"):
+            self._core.require_group("commit_async")
+            self._loop.call(self._core.committing.start, self._core.committing.chosen(offsets), callback)
+
+    def committed(
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """The group's last commits; None where there is none."""
+        return self._call("committed", self._core.commits.committed(list(partitions), timeout=timeout))
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Who we are, for `Producer.send_offsets_to_transaction`."""
+        return self._call("group_metadata", self._core.group_metadata())
+
+    # --- questions ----------------------------------------------------------------------------------------------------
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        return self._call("offsets_for_times", queries.offsets_for_times(self._core, timestamps))
+
+    def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._call("beginning_offsets", queries.beginning_offsets(self._core, list(partitions)))
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._call("end_offsets", queries.end_offsets(self._core, list(partitions)))
+
+    def partitions_for(self, topic: str) -> list[TopicPartition]:
+        return self._call("partitions_for", queries.partitions_for(self._core, topic))
+
+    def list_topics(self) -> dict[str, TopicInfo]:
+        return self._call("list_topics", queries.list_topics(self._core))
+
+    def tail(self, topic: str, count: int = 10) -> list[ConsumerRecord]:
+        """The last records of a topic, oldest first; positions stay as they are."""
+        return self._call("tail", queries.tail(self._core, topic, count))
+
+    def lag(self) -> dict[TopicPartition, int]:
+        """How far each assigned partition's position is behind its end, asked now."""
+        return self._call("lag", queries.lag(self._core))
+
+    def current_lag(self, partition: TopicPartition) -> int | None:
+        """The lag as of the last fetch, without asking; None if it is not known."""
+        return queries.current_lag(self._core, partition)
+
+    def health(self) -> queries.ConsumerHealth:
+        return queries.health(self._core)
+
+    def metrics(self) -> dict[str, Any]:
+        return self._core.metrics.snapshot(self._core.clock.monotonic())
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def wakeup(self) -> None:
+        """End the call that another thread is inside of, or the next one, with `WakeupError`."""
+        self._core.wakeup()
+
+    def close(self, timeout: float | None = CLOSE_TIMEOUT) -> None:
+        """Commit if that is automatic, leave the group, run what callbacks are left. Again: nothing."""
+        if self._loop.is_closed:
+            return
+        with self._guard("close"):
+            try:
+                self._during(self._core.close(timeout))
+            finally:
+                self._loop.close(timeout)
+                self._core.interceptors.close()
+                self._core.deserializers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- how calls are made -------------------------------------------------------------------------------------------
+
+    def _call(self, method: str, coroutine: Coroutine[Any, Any, T]) -> T:
+        try:
+            with self._guard(method):
+                return self._wait(coroutine)
+        finally:
+            coroutine.close()
+
+    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        if self._core.closed:
+            coroutine.close()
+            raise UsageError("the consumer is closed")
+        return self._loop.run(self._core.interruptible(coroutine))
+
+    def _during(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run something during which listeners may have to be called, here."""
+        task: asyncio.Task[None] = self._loop.run(self._core.attend(coroutine))
+        while not self._loop.run(self._core.turn_or_end(task)):
+            self._run_turns()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+
+    def _run_turns(self, *, callbacks_only: bool = False) -> None:
+        """The user's own code, in the user's own thread; what it throws is thrown from here."""
+        turns = self._core.turns
+        while (turn := turns.take(callbacks_only=callbacks_only)) is not None:
+            try:
+                if turn.function is not None:
+                    turn.function()
+            finally:
+                self._loop.call(turn.finish)

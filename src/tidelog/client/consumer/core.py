@@ -1,0 +1,371 @@
+"""ConsumerCore: one consumer, on one event loop; the faces (`aio`, `blocking`) are thin over it.
+
+    user's side (any thread)                     the loop
+    poll ── delivery.take ◄── queue ◄─────────── engine ◄── Fetch ── leaders
+      │                                          positions ── committed, ListOffsets, epochs
+      ├── turns: listeners, callbacks ◄───────── group side ◄── membership ── coordinator
+      └── auto-commit due ─────── post ────────► committing ──► commits
+
+Methods that are coroutines run on the loop while the user waits for them. The plain ones are for the user's side, and
+touch only what `subscription` says is that side's to touch. `post` is how the user's side hands a call to the loop.
+
+Nothing that fails in the background is lost: it becomes a problem, and the next call of the user's raises it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.config import common
+from tidelog.client.config import consumer as keys
+from tidelog.client.config.parsing import ClientConfig
+from tidelog.client.consumer.commits import OffsetCommits
+from tidelog.client.consumer.committing import Committing
+from tidelog.client.consumer.decoding import Deserializers
+from tidelog.client.consumer.delivery import Delivery
+from tidelog.client.consumer.engine import FetchEngine
+from tidelog.client.consumer.errors import InvalidGroupIdError, WakeupError
+from tidelog.client.consumer.group_side import GroupSide
+from tidelog.client.consumer.interceptors import Interceptors
+from tidelog.client.consumer.metrics import ConsumerMetrics
+from tidelog.client.consumer.positions import Positions
+from tidelog.client.consumer.reset import Reset
+from tidelog.client.consumer.subscription import Mode, SubscriptionState
+from tidelog.client.consumer.turns import Turns
+from tidelog.client.values import ConsumerGroupMetadata
+from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.types import NO_EPOCH, TopicPartition
+
+logger = logging.getLogger("tidelog.client.consumer")
+T = TypeVar("T")
+
+#: The membership hears of polls this often at most: it counts in seconds.
+_POLLS_TOLD_EVERY = 0.05
+
+
+class ConsumerCore:
+    """The parts of a consumer, wired. `dedicated`: the loop serves nobody else."""
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        post: Callable[..., None],
+        *,
+        dedicated: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.post = post
+        self.cluster = ClusterClient(config, clock=clock, dedicated=dedicated)
+        self.metrics = ConsumerMetrics()
+        self.subscription = SubscriptionState()
+        self._news = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._woken_up = asyncio.Event()
+        self._problems: deque[Exception] = deque()
+        self.woken = False
+        self.group_id = config[keys.GROUP_ID] or None
+        self.max_poll_records = config[keys.MAX_POLL_RECORDS]
+        self.config_max_poll_interval = config[keys.MAX_POLL_INTERVAL_MS] / 1000
+        self.default_timeout = config[common.DEFAULT_API_TIMEOUT_MS] / 1000
+        self.turns = Turns(self._news.set)
+        observers: list[Any] = config[keys.INTERCEPTOR_CLASSES]
+        self.interceptors = Interceptors(observers, config.originals)
+        self.deserializers = Deserializers(config)
+        self.commits = OffsetCommits(self.cluster, config)
+        self.positions = Positions(
+            self.cluster,
+            self.subscription,
+            self.commits.committed if self.group_id else None,
+            problem=self._problem,
+            settled=self._on_settled,
+        )
+        self.engine = FetchEngine(
+            self.cluster,
+            self.subscription,
+            self.positions,
+            self.deserializers.decoders,
+            self.metrics,
+            arrived=self._news.set,
+            problem=self._problem,
+        )
+        self.delivery = Delivery(
+            self.subscription,
+            self.engine,
+            self.metrics,
+            drained=self._ask_for_more,
+            problem=self._problems.append,
+        )
+        self.committing = Committing(
+            self.cluster, self.subscription, self.commits, self.turns, self.interceptors, self.metrics
+        )
+        self.group = GroupSide(
+            self.cluster,
+            self.subscription,
+            self.commits,
+            self.turns,
+            self.metrics,
+            auto_commit=self.committing.before_giving_back,
+            changed=self.engine.kick,
+            failed=self._problem,
+        )
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._running = False
+        self._resubscribed = False
+        self._told_polled = 0.0
+        self.closed = False
+
+    # --- the user's side ----------------------------------------------------------------------------------------------
+
+    def begin_poll(self) -> None:
+        """As `poll` is called: what was returned before is done with, so it may be committed."""
+        now = self.clock.monotonic()
+        self.metrics.poll_total += 1
+        self.metrics.last_poll_at = now
+        if self.subscription.mode is Mode.NONE:
+            raise UsageError("the consumer is not subscribed to any topic and has no partition assigned")
+        due = self.committing.due(now)
+        if due:
+            self.post(self.committing.start, due, None)
+        if now - self._told_polled > _POLLS_TOLD_EVERY and self.group.membership is not None:
+            self._told_polled = now
+            self.post(self._tell_polled)
+
+    def raise_problem(self) -> None:
+        """What went wrong since the last call, if anything; a wake-up before it."""
+        if self.woken:
+            self.woken = False
+            raise WakeupError("wakeup() was called")
+        if self._problems:
+            raise self._problems.popleft()
+
+    def wakeup(self) -> None:
+        """End the call at hand, or the next one, with WakeupError. From any thread."""
+        self.woken = True
+        self.post(self._on_wakeup)
+
+    @property
+    def pending_problem(self) -> Exception | None:
+        """What the next call is going to raise."""
+        return self._problems[0] if self._problems else None
+
+    def require_group(self, method: str) -> None:
+        if not self.group_id:
+            raise InvalidGroupIdError(method)
+
+    def _ask_for_more(self) -> None:
+        self.post(self.engine.kick)
+
+    # --- the loop's side ----------------------------------------------------------------------------------------------
+
+    def _tell_polled(self) -> None:
+        if self.group.membership is not None:
+            self.group.membership.polled()
+
+    def _on_wakeup(self) -> None:
+        self._news.set()
+        self._woken_up.set()
+
+    def _on_settled(self) -> None:
+        self._settled.set()
+        self._news.set()
+        self.engine.kick()
+
+    def _problem(self, error: Exception) -> None:
+        """To be raised from the next call. The same one again and again is one."""
+        if not any(type(known) is type(error) and str(known) == str(error) for known in self._problems):
+            self._problems.append(error)
+        self._news.set()
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._problem(error if isinstance(error, Exception) else RuntimeError(repr(error)))
+
+    def begin(self) -> None:
+        """Start what runs by itself, with the first call that needs it."""
+        if self.closed:
+            raise UsageError("the consumer is closed")
+        if not self._running:
+            self._running = True
+            self._spawn(self.engine.run())
+        if self._resubscribed:
+            self._resubscribed = False
+            self._spawn(self.group.subscribed())
+
+    async def wait(self, timeout: float | None) -> None:
+        """Until there is something for the user: records, a turn, a problem, a wake-up; or the time is up."""
+        self.begin()
+        self._news.clear()
+        if self.engine.queue or self.turns or self._problems or self.woken:
+            return
+        timer = None if timeout is None else asyncio.get_running_loop().call_later(timeout, self._news.set)
+        try:
+            await self._news.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def interruptible(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run it, unless `wakeup` comes first."""
+        self._woken_up.clear()
+        task = asyncio.ensure_future(coroutine)
+        waker = asyncio.ensure_future(self._woken_up.wait())
+        try:
+            if not self.woken:
+                await asyncio.wait({task, waker}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            self.woken = False
+            raise WakeupError("wakeup() was called")
+        finally:
+            for each in (task, waker):
+                each.cancel()
+            await asyncio.gather(task, waker, return_exceptions=True)
+
+    # --- what to read -------------------------------------------------------------------------------------------------
+
+    async def subscribe(self, mode: Mode, listener: Any, begin: Reset | None, **what: Any) -> None:
+        """Topics, a Python pattern or the server's; takes effect with the next `poll`."""
+        self.require_group("subscribe")
+        self.subscription.choose(mode, listener, begin)
+        for name, value in what.items():
+            setattr(self.subscription, name, value)
+        self._resubscribed = True
+
+    async def unsubscribe(self) -> None:
+        """Leave the group, and hold nothing any more."""
+        self._resubscribed = False
+        await self.group.leave("the consumer unsubscribed")
+        self.subscription.remove(list(self.subscription.partitions))
+        self.subscription.unsubscribe()
+        self.engine.kick()
+
+    async def assign(self, partitions: Iterable[TopicPartition], begin: Reset | None) -> None:
+        """Read exactly these; what was read before and goes is committed, if auto-commit is on."""
+        wanted = [TopicPartition(*tp) for tp in partitions]
+        if any(not tp.topic or tp.partition < 0 for tp in wanted):
+            raise UsageError("assign takes partitions of topics with a name, numbered from 0")
+        if not wanted:
+            await self.unsubscribe()
+            return
+        self.subscription.choose(Mode.MANUAL)
+        going = [tp for tp in self.subscription.partitions if tp not in wanted]
+        if going:
+            await self.committing.before_giving_back(going)
+            self.subscription.remove(going)
+        self.subscription.replace(wanted)
+        if begin is not None:
+            for tp in wanted:
+                self.subscription.partitions[tp].look_for(begin)
+        self.engine.kick()
+
+    async def seek(self, tp: TopicPartition, offset: int, epoch: int = NO_EPOCH) -> None:
+        if offset < 0:
+            raise UsageError(f"seek to offset {offset}: offsets begin at 0 (see seek_to_beginning, seek_to_end)")
+        part = self.subscription.part(tp)
+        part.move(offset, epoch)
+        part.topic_id, part.blocked_until = None, 0.0
+        self._forget_problems_of(tp)
+        self.engine.kick()
+
+    async def seek_by(self, partitions: Iterable[TopicPartition] | None, reset: Reset) -> None:
+        """To the beginning, the end or a time; looked up when it is needed, by `poll` or `position`."""
+        wanted = list(partitions) if partitions is not None else list(self.subscription.partitions)
+        for part in [self.subscription.part(tp) for tp in wanted]:
+            part.look_for(reset)
+            part.topic_id, part.blocked_until = None, 0.0
+            self._forget_problems_of(part.tp)
+        self.engine.kick()
+
+    def _forget_problems_of(self, tp: TopicPartition) -> None:
+        """A seek answers what was wrong with the position before."""
+        kept = [error for error in self._problems if getattr(error, "topic_partition", None) != tp]
+        self._problems.clear()
+        self._problems.extend(kept)
+
+    async def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        for part in [self.subscription.part(tp) for tp in partitions]:
+            part.paused = True
+
+    async def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Go on where it was left: what was fetched before the pause has waited."""
+        for part in [self.subscription.part(tp) for tp in partitions]:
+            part.paused = False
+            self.engine.queue.extendleft(reversed(part.parked))
+            part.parked.clear()
+        self._news.set()
+        self.engine.kick()
+
+    async def position(self, tp: TopicPartition, timeout: float | None = None) -> int:
+        """The offset of the next record that `poll` returns; looked up if it is not known yet."""
+        part = self.subscription.part(tp)
+        self.begin()
+        deadline = self.clock.monotonic() + (self.default_timeout if timeout is None else timeout)
+        while part.position is None:
+            self.positions.raise_missing()
+            self.raise_problem()
+            left = deadline - self.clock.monotonic()
+            if left <= 0:
+                raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"the position of {tp} was not found in time")
+            self._settled.clear()
+            self.engine.kick()
+            timer = asyncio.get_running_loop().call_later(left, self._settled.set)
+            try:
+                await self._settled.wait()
+            finally:
+                timer.cancel()
+        return part.position
+
+    async def group_metadata(self) -> ConsumerGroupMetadata:
+        self.require_group("group_metadata")
+        if self.group.membership is None:
+            return ConsumerGroupMetadata(self.group_id or "", group_instance_id=self.config[keys.GROUP_INSTANCE_ID])
+        return self.group.membership.group_metadata()
+
+    # --- calls during which the user's code may have to run -----------------------------------------------------------
+
+    async def attend(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin something that may wait for turns of the user's; see `turn_or_end`."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        task.add_done_callback(lambda _: self._news.set())
+        return task
+
+    async def turn_or_end(self, task: asyncio.Task[None]) -> bool:
+        """Wait until the user has a turn or the task has ended; whether it has."""
+        while not self.turns and not task.done():
+            self._news.clear()
+            await self._news.wait()
+        return task.done() and not self.turns
+
+    async def close(self, timeout: float | None) -> None:
+        """Commit if that is automatic, leave the group, drop everything. Within the time-out as far as others go."""
+        try:
+            async with asyncio.timeout(timeout):
+                if self.subscription.mode is Mode.MANUAL:
+                    await self.committing.before_giving_back(list(self.subscription.partitions))
+                await self.group.leave("the consumer is closed")
+                await self.committing.flush()
+        except TimeoutError:
+            logger.warning("close took longer than %s s: the group will miss us when our session times out", timeout)
+        finally:
+            self.closed = True
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.engine.close()
+            await self.positions.close()
+            await self.cluster.close()

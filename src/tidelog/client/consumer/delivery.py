@@ -1,0 +1,137 @@
+"""Delivery: takes records out of what was fetched, on the user's side, without asking the loop.
+
+`take` is the hot path of `poll`: it runs in the user's thread, unpacks and walks batches there, and moves the
+partitions' positions. Only when an answer is used up does it tell the loop to ask for more. What is stale (its
+partition was moved or given back since) is dropped, what is paused is put aside until `resume`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tidelog.client.consumer._records import ConsumerRecord
+from tidelog.client.consumer.engine import Buffered, FetchEngine
+from tidelog.client.consumer.metrics import ConsumerMetrics
+from tidelog.client.consumer.records import EMPTY, ConsumerRecords
+from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.client.values import OffsetAndMetadata
+from tidelog.common.errors import KafkaError
+from tidelog.common.types import TopicPartition
+
+
+class Delivery:
+    """The user's end of the fetch engine's queue. `drained` is called when the loop should ask for more."""
+
+    def __init__(
+        self,
+        subscription: SubscriptionState,
+        engine: FetchEngine,
+        metrics: ConsumerMetrics,
+        *,
+        drained: Callable[[], None],
+        problem: Callable[[KafkaError], None],
+    ) -> None:
+        self._subscription = subscription
+        self._queue = engine.queue
+        self._metrics = metrics
+        self._drained = drained
+        self._problem = problem
+
+    def take(self, most: int) -> ConsumerRecords:
+        """Up to so many records, whole partitions after each other; none if nothing is there at the moment."""
+        records: list[ConsumerRecord] = []
+        parts: dict[TopicPartition, list[tuple[int, int]]] = {}
+        behind: dict[TopicPartition, OffsetAndMetadata] = {}
+        emptied = False
+        while len(records) < most and (piece := self._next()) is not None:
+            start = len(records)
+            try:
+                piece.cursor.take(records, most - start)
+            except KafkaError as error:  # what was sound before it is handed out first
+                self._drop(piece)
+                self._problem(error)
+            part, cursor = piece.part, piece.cursor
+            part.stand = (cursor.next_offset, max(cursor.leader_epoch, part.stand[1] if part.stand else -1))
+            if len(records) > start:
+                parts.setdefault(part.tp, []).append((start, len(records)))
+            behind[part.tp] = OffsetAndMetadata(*part.stand)
+            if not cursor.left:
+                self._done(piece)
+                emptied = True
+        if emptied:
+            self._drained()
+        if not records:
+            return EMPTY
+        self._metrics.records_consumed_total += len(records)
+        return ConsumerRecords(records, parts, behind)
+
+    def take_piece(self) -> Buffered | None:
+        """The next piece as a whole, for whoever wants it as columns; it stays the next one until `finish_piece`."""
+        return self._next()
+
+    def reached(self, piece: Buffered, next_offset: int, count: int) -> None:
+        """So many records were taken from a piece as columns, up to that offset."""
+        part = piece.part
+        part.stand = (next_offset, part.stand[1] if part.stand else -1)
+        self._metrics.records_consumed_total += count
+
+    def finish_piece(self, piece: Buffered) -> None:
+        """All of it was taken as columns."""
+        self._done(piece)
+        self._drained()
+
+    def each(self, records: ConsumerRecords) -> Iterator[ConsumerRecord]:
+        """One record at a time, with the position behind the one at hand: a commit from within a loop over records
+        says what was reached, not what was fetched. Records of a partition that is moved meanwhile are left out.
+        """
+        partitions = self._subscription.partitions
+        states = {tp: partitions.get(tp) for tp in records.partitions}
+        generations = {tp: part.generation for tp, part in states.items() if part is not None}
+        for tp, part in states.items():
+            if part is not None and part.stand is not None:
+                part.stand = (records.records(tp)[0].offset, part.stand[1])
+        for record in records:
+            tp = record.topic_partition
+            part = states[tp]
+            if part is None or not self._is_held(part, generations[tp]):
+                continue
+            part.stand = (record.offset + 1, -1 if record.leader_epoch is None else record.leader_epoch)
+            yield record
+        for tp, position in records.next_offsets.items():
+            part = states.get(tp)
+            if part is not None and self._is_held(part, generations[tp]):
+                part.stand = (position.offset, position.leader_epoch)
+
+    def _is_held(self, part: PartitionState, generation: int) -> bool:
+        return part.generation == generation and self._subscription.partitions.get(part.tp) is part
+
+    def _next(self) -> Buffered | None:
+        """The first piece in the queue that may be handed out."""
+        queue = self._queue
+        while queue:
+            piece = queue[0]
+            part = piece.part
+            if not self._is_held(part, piece.generation) or part.revoking:
+                queue.popleft()
+                continue
+            if part.paused:
+                part.parked.append(queue.popleft())
+                continue
+            return piece
+        return None
+
+    def _done(self, piece: Buffered) -> None:
+        """It is used up. (`close` lets go of the bytes; records that point into them keep them.)"""
+        if self._queue and self._queue[0] is piece:
+            self._queue.popleft()
+        piece.part.drained += piece.cursor.size
+        piece.cursor.close()
+
+    def _drop(self, piece: Buffered) -> None:
+        """Forget what is buffered of this partition from here on. Its generation is counted up by the user's side for
+        once: nothing of the loop's can be under way for it that matters, as the next fetch is asked for anew.
+        """
+        part = piece.part
+        part.generation += 1
+        part.fetch_position = piece.cursor.next_offset
+        part.forget_buffered()

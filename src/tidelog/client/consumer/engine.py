@@ -1,0 +1,300 @@
+"""The fetch engine: one fetch on its way to each broker, for whichever partitions are wanted at the moment.
+
+    wanted partitions ──► grouped by leader (or nearer replica) ──► Fetch (KIP-227 session per broker)
+            ▲                                                           │
+            └── position of the next fetch ◄── headers scanned ◄────────┤
+                                                                        └──► buffer ──► `poll` takes records
+
+Partitions come, go, pause and seek at any time; each turn of the loop looks at what is wanted now, and an answer is
+taken only if its partition still stands where it stood when it was asked (`generation`, `fetch_position`).
+
+Bounds: a partition is asked for while less than `max.partition.fetch.bytes` of it are buffered, and all together while
+less than `fetch.max.bytes` are. So at most about two answers per partition are held, however slow the reader; and a
+fast reader never waits, as the next answer is on its way while it takes the one before.
+
+Errors: a leader that moved or cannot be reached is looked up anew, with back-off, for ever: a consumer outlives its
+brokers. An offset that the log does not hold is the business of `positions`. What retrying cannot mend is raised from
+the next `poll`, once per try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.config import common
+from tidelog.client.config import consumer as keys
+from tidelog.client.consumer._records import Decoders, RecordCursor
+from tidelog.client.consumer.errors import OffsetOutOfRangeError, TopicRecreatedError
+from tidelog.client.consumer.fetch_request import FetchLimits, send_fetch
+from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.named_tuple import NamedTuple
+from tidelog.common.types import NO_NODE, TopicPartition
+from tidelog.common.uuids import ZERO_UUID
+from tidelog.net.fetch_session import FetchPosition, FetchSession
+from tidelog.records.kernel._batches import BatchRun
+
+if TYPE_CHECKING:
+    from tidelog.client.consumer.metrics import ConsumerMetrics
+    from tidelog.client.consumer.positions import Positions
+
+logger = logging.getLogger("tidelog.client.consumer")
+
+#: Fetches have connections of their own: one that waits for records must not hold up a question about offsets.
+_LANE = "fetch"
+
+
+class Buffered(NamedTuple):
+    """A piece of a partition that waits to be taken; stale if the partition has moved since."""
+
+    part: PartitionState
+    generation: int
+    cursor: RecordCursor
+
+
+class Asked(NamedTuple):
+    """What a fetch was sent for, to compare with when its answer comes."""
+
+    part: PartitionState
+    generation: int
+    position: FetchPosition
+
+
+class FetchEngine:
+    """Runs on the loop (`run`), fills `queue`, which the user's side empties from the left."""
+
+    def __init__(
+        self,
+        cluster: ClusterClient,
+        subscription: SubscriptionState,
+        positions: Positions,
+        decoders: Decoders,
+        metrics: ConsumerMetrics,
+        *,
+        arrived: Callable[[], None],
+        problem: Callable[[KafkaError], None],
+    ) -> None:
+        """`arrived` is called when there is something in the queue, `problem` with what `poll` is to raise."""
+        self.queue: deque[Buffered] = deque()
+        self._cluster = cluster
+        self._subscription = subscription
+        self._positions = positions
+        self._decoders = decoders
+        self._metrics = metrics
+        self._arrived = arrived
+        self._problem = problem
+        self._limits = FetchLimits.of(cluster.config)
+        self._check_crcs = cluster.config[keys.CHECK_CRCS]
+        self._replica_age = cluster.config[common.METADATA_MAX_AGE_MS] / 1000
+        self._sessions: dict[int, FetchSession] = {}
+        self._in_flight: dict[int, asyncio.Task[None]] = {}
+        self._kicked = asyncio.Event()
+
+    def kick(self) -> None:
+        """Something has changed: look again at what is to be asked for. On the loop's thread."""
+        self._kicked.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled: settle positions, send what can be sent, wait for a reason to look again."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._kicked.clear()
+            self._positions.start()
+            await self._send()
+            timer = loop.call_later(self._until_next(), self._kicked.set)
+            try:
+                await self._kicked.wait()
+            finally:
+                timer.cancel()
+
+    async def close(self) -> None:
+        """Drop the fetches under way. Brokers forget sessions when their place is needed."""
+        tasks = list(self._in_flight.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.queue.clear()
+
+    # --- asking -------------------------------------------------------------------------------------------------------
+
+    async def _send(self) -> None:
+        now = self._cluster.clock.monotonic()
+        ready = [part for part in self._subscription.partitions.values() if self._may_ask(part, now)]
+        if not ready:
+            return
+        try:
+            await self._cluster.ensure_topics({part.tp.topic for part in ready})
+        except KafkaError as error:
+            self._failed(ready, error)
+            return
+        wanted: dict[int, dict[TopicPartition, Asked]] = {}
+        for part in ready:
+            if self._may_ask(part, now):  # still, after the wait
+                self._want(part, wanted, now)
+        for node_id, asked in wanted.items():
+            if node_id not in self._in_flight:
+                self._in_flight[node_id] = asyncio.create_task(self._fetch(node_id, asked))
+
+    def _may_ask(self, part: PartitionState, now: float) -> bool:
+        if not part.fetchable or part.blocked_until > now or not self._positions.is_sound(part):
+            return False
+        if part.buffered >= self._limits.partition_bytes:
+            return False
+        total = sum(other.buffered for other in self._subscription.partitions.values())
+        return part.buffered == 0 or total < self._limits.max_bytes
+
+    def _want(self, part: PartitionState, wanted: dict[int, dict[TopicPartition, Asked]], now: float) -> None:
+        """Note what to ask whom for this partition."""
+        metadata = self._cluster.metadata
+        try:
+            node_id = metadata.leader(part.tp).id
+        except KafkaError as error:
+            self._failed([part], error)
+            return
+        if part.replica != NO_NODE:
+            if part.replica_until > now and part.replica in metadata.nodes:
+                node_id = part.replica
+            else:
+                part.replica = NO_NODE
+        topic_id = metadata.topics[part.tp.topic].id
+        if topic_id != ZERO_UUID and part.topic_id not in (None, topic_id):
+            self._positions.out_of_range(part, TopicRecreatedError(part.tp, part.fetch_position))
+            return
+        part.topic_id = topic_id
+        epoch = metadata.partition(part.tp).leader_epoch
+        position = FetchPosition(part.fetch_position, self._limits.partition_bytes, epoch, topic_id)
+        wanted.setdefault(node_id, {})[part.tp] = Asked(part, part.generation, position)
+
+    async def _fetch(self, node_id: int, asked: dict[TopicPartition, Asked]) -> None:
+        """One exchange with one broker. A failed one costs the session: who knows what the broker has seen."""
+        session = self._sessions.setdefault(node_id, FetchSession())
+        positions = {tp: entry.position for tp, entry in asked.items()}
+        began = self._cluster.clock.monotonic()
+        try:
+            node = await self._cluster.node(node_id, lane=_LANE)
+            response = await send_fetch(node, session.plan(positions), positions, self._limits)
+            self._metrics.fetched(self._cluster.clock.monotonic() - began, response.throttle_time_ms)
+            if session.accept(response.error_code, response.session_id):
+                if response.error_code:
+                    raise KafkaError(response.error_code)
+                self._take(asked, response)
+        except KafkaError as error:
+            session.reset()
+            self._failed([entry.part for entry in asked.values()], error)
+        except BaseException:
+            session.reset()  # cancelled, or a fault of ours: the broker may have counted on
+            raise
+        finally:
+            del self._in_flight[node_id]
+            self.kick()
+
+    # --- taking answers -----------------------------------------------------------------------------------------------
+
+    def _take(self, asked: dict[TopicPartition, Asked], response: Any) -> None:
+        names = {entry.position.topic_id: tp.topic for tp, entry in asked.items()}
+        came = False
+        for topic in response.responses:
+            name = topic.topic or names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                entry = asked.get(TopicPartition(name, data.partition_index))
+                if entry is None or not self._is_current(entry):
+                    continue
+                if data.error_code:
+                    self._refused(entry, data)
+                else:
+                    came |= self._accept(entry, data)
+        if came:
+            self._arrived()
+
+    def _is_current(self, entry: Asked) -> bool:
+        part = entry.part
+        if self._subscription.partitions.get(part.tp) is not part or part.generation != entry.generation:
+            return False
+        return part.fetch_position == entry.position.offset
+
+    def _accept(self, entry: Asked, data: Any) -> bool:
+        """Note what the broker says of the partition, and queue its records; whether there were any."""
+        part = entry.part
+        part.failures = 0
+        part.high_watermark, part.last_stable_offset = data.high_watermark, data.last_stable_offset
+        part.log_start_offset = data.log_start_offset
+        if data.preferred_read_replica >= 0:
+            part.replica = data.preferred_read_replica
+            part.replica_until = self._cluster.clock.monotonic() + self._replica_age
+        if not data.records:
+            return False
+        try:
+            behind = scan(data.records, check=self._check_crcs)
+        except KafkaError as error:
+            self._problem(KafkaError(error.code, f"{part.tp} from offset {part.fetch_position}: {error.message}"))
+            self._wait(part)
+            return False
+        if behind is None:
+            return False
+        aborted = [(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
+        cursor = RecordCursor(part.tp, data.records, part.fetch_position, aborted=aborted, decoders=self._decoders)
+        part.fetch_position = max(part.fetch_position, behind)
+        part.received += cursor.size
+        self._metrics.received(cursor.size)
+        self.queue.append(Buffered(part, part.generation, cursor))
+        return True
+
+    def _refused(self, entry: Asked, data: Any) -> None:
+        """An error for one partition. A nearer replica's is answered by going back to the leader."""
+        part = entry.part
+        if part.replica != NO_NODE:
+            part.replica = NO_NODE
+            return
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            offset = entry.position.offset
+            self._positions.out_of_range(part, OffsetOutOfRangeError(part.tp, offset, data.log_start_offset))
+            return
+        code = ErrorCode(data.error_code)
+        self._failed([part], KafkaError(code, f"Fetch of {part.tp}: {code.text}"))
+
+    # --- failures -----------------------------------------------------------------------------------------------------
+
+    def _failed(self, parts: list[PartitionState], error: KafkaError) -> None:
+        """Look these up anew and wait a little. Told to the user only if waiting cannot help."""
+        if not error.retriable and error.code != ErrorCode.BROKER_NOT_AVAILABLE:
+            self._problem(error)
+        else:
+            logger.debug("fetching waits: %s", error)
+        self._cluster.metadata.mark_stale({part.tp.topic for part in parts})
+        for part in parts:
+            part.replica = NO_NODE
+            self._wait(part)
+
+    def _wait(self, part: PartitionState) -> None:
+        now = self._cluster.clock.monotonic()
+        part.blocked_until = now + self._cluster.wait_before_retry(part.failures)
+        part.failures += 1
+
+    def _until_next(self) -> float:
+        """When to look again without being kicked: the first partition whose wait is over, or metadata's age."""
+        now = self._cluster.clock.monotonic()
+        waits = [part.blocked_until - now for part in self._subscription.partitions.values() if part.fetchable]
+        return max(min((wait for wait in waits if wait > 0), default=self._replica_age), 0.001)
+
+
+def scan(records: memoryview, *, check: bool = False) -> int | None:
+    """The offset behind the last whole batch; the checksums of all of them if asked for.
+
+    The run is released whatever happens: before Python 3.12.8 the garbage collector crashes on a memoryview that is
+    part of a cycle (as exceptions often are) while somebody else holds its buffer.
+    """
+    run = BatchRun(records)
+    try:
+        run.scan()
+        if not len(run):
+            return None
+        if check:
+            run.check(crc=True, records=False)
+        return int(run.header(len(run) - 1).last_offset) + 1
+    finally:
+        run.release()

@@ -1,0 +1,120 @@
+"""Leader-epoch validation (KIP-320): after a leader change, is what we have read still in the log?
+
+An election that had to take a replica which was not in sync cuts records off that consumers may have read already. A
+consumer that stands behind the cut would read on among other records, with offsets that mean something else now. So it
+asks the new leader where the epoch of its last record ends. If that lies before its position, the logs part there:
+
+    ours      0 ... 90 | epoch 5: 90 91 92 93 94 ▲ we stand at 95
+    leader    0 ... 90 | epoch 5: 90 91 | epoch 6: 92' 93' ...      "epoch 5 ends at 92" < 95: go back to 92
+
+With `auto.offset.reset=none` that is a `LogTruncationError`, which names the offset.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.cluster.metadata import ClusterMetadata
+from tidelog.client.consumer.errors import LogTruncationError
+from tidelog.client.consumer.reset import Reset
+from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import NO_EPOCH, TopicPartition
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages import OffsetForLeaderEpochRequest
+
+logger = logging.getLogger("tidelog.client.consumer")
+
+#: Consumers may ask from this version on; before, only brokers.
+_FIRST_FOR_CONSUMERS = 3
+
+
+def needs_validation(metadata: ClusterMetadata, part: PartitionState) -> bool:
+    """Whether a leader of a later epoch than at the last comparison is known, and we know the epoch of our place."""
+    if part.stand is None or part.stand[1] == NO_EPOCH or part.validated_epoch == _leader_epoch(metadata, part.tp):
+        return False
+    return _leader_epoch(metadata, part.tp) > part.validated_epoch
+
+
+def _leader_epoch(metadata: ClusterMetadata, tp: TopicPartition) -> int:
+    topic = metadata.topics.get(tp.topic)
+    info = topic.partitions.get(tp.partition) if topic is not None else None
+    return NO_EPOCH if info is None else info.leader_epoch
+
+
+async def validate(
+    cluster: ClusterClient, subscription: SubscriptionState, policy: Reset, problem: Callable[[Exception], None]
+) -> None:
+    """Compare every position that needs it with its leader's log."""
+    by_leader: dict[int, list[PartitionState]] = {}
+    for part in subscription.partitions.values():
+        if needs_validation(cluster.metadata, part):
+            by_leader.setdefault(cluster.metadata.leader(part.tp).id, []).append(part)
+    for node_id, parts in by_leader.items():
+        await _ask(cluster, node_id, parts, policy, problem)
+
+
+async def _ask(
+    cluster: ClusterClient,
+    node_id: int,
+    parts: list[PartitionState],
+    policy: Reset,
+    problem: Callable[[Exception], None],
+) -> None:
+    node = await cluster.node(node_id)
+    stands = {part.tp: (part, part.stand, part.generation, _leader_epoch(cluster.metadata, part.tp)) for part in parts}
+    served = node.versions.get(ApiKey.OFFSET_FOR_LEADER_EPOCH)
+    if served is None or served.high < _FIRST_FOR_CONSUMERS:
+        for part, _, _, epoch in stands.values():  # such a broker has nothing to say: Kafka's clients go on, too
+            part.validated_epoch = epoch
+        return
+    topics: dict[str, list[Any]] = {}
+    for tp, (_, stand, _, epoch) in stands.items():
+        assert stand is not None
+        entry = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
+            partition=tp.partition, current_leader_epoch=epoch, leader_epoch=stand[1]
+        )
+        topics.setdefault(tp.topic, []).append(entry)
+    Topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    request = OffsetForLeaderEpochRequest(
+        replica_id=-1, topics=[Topic(topic=name, partitions=entries) for name, entries in topics.items()]
+    )
+    response = await node.send(request)
+    for topic in response.topics:
+        for answer in topic.partitions:
+            part, stand, generation, epoch = stands[TopicPartition(topic.topic, answer.partition)]
+            if answer.error_code:
+                cluster.metadata.mark_stale([topic.topic])
+                code = ErrorCode(answer.error_code)
+                raise KafkaError(code, f"OffsetForLeaderEpoch of {part.tp}: {code.text}")
+            if part.generation == generation and stand is not None:
+                _compare(part, stand[0], answer, epoch, policy, problem)
+
+
+def _compare(
+    part: PartitionState,
+    position: int,
+    answer: Any,
+    epoch: int,
+    policy: Reset,
+    problem: Callable[[Exception], None],
+) -> None:
+    """The epoch of our last record ends at or behind our position, or the log was cut."""
+    part.validated_epoch = epoch
+    if answer.end_offset >= position:
+        return
+    error = LogTruncationError(part.tp, position, answer.end_offset)
+    if policy.is_none:
+        problem(error)
+        part.validated_epoch = NO_EPOCH
+        part.look_for(policy)
+        return
+    logger.warning("%s", error)
+    if answer.end_offset < 0 or answer.leader_epoch == NO_EPOCH:
+        part.look_for(policy)
+    else:
+        part.move(answer.end_offset, answer.leader_epoch)
+    part.validated_epoch = epoch
