@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.client import config as keys
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.producer.partition_queue import PartitionQueue, ProducerBatch
 from tidelog.client.producer.column_sender import Sender
+from tidelog.client.producer.partition_queue import PartitionQueue, ProducerBatch
 from tidelog.client.producer.transaction_manager import OpenTransaction, TransactionManager
 from tidelog.client.topics import ensure_writable
 from tidelog.client.transaction_requests import add_partitions, end_transaction, init_producer_id

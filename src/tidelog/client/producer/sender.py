@@ -21,61 +21,35 @@ import heapq
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer._accumulator import Accumulator, PartitionBatches
 from tidelog.client.producer._batch import ProducerBatch
+from tidelog.client.producer.delivery import Counters, Delivery
+from tidelog.client.producer.leaders import Leaders
 from tidelog.client.producer.links import Link
 from tidelog.client.producer.produce_requests import Written, outcomes, produce_request
 from tidelog.client.producer.recovery import Recovery
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import NO_OFFSET, NO_TIMESTAMP, TopicPartition
+from tidelog.common.types import NO_OFFSET, NO_TIMESTAMP
 from tidelog.net.node_client import NodeClient
-from tidelog.net.pauses import pause
 
 logger = logging.getLogger("tidelog.client.producer")
 #: Who waits for room is woken when a quarter of the buffer is free, or after this long: not for each batch.
 _ROOM_SECONDS = 0.01
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """How batches are sent: the producer's settings, in seconds and bytes."""
-
-    acks: int
-    linger: float
-    delivery_timeout: float
-    request_timeout_ms: int
-    max_request_size: int
-    max_in_flight: int
-    max_age: float
-    transactional_id: str | None = None
-
-
-@dataclass
-class Counters:
-    """What `metrics()` tells of sending."""
-
-    requests: int = 0
-    batches: int = 0
-    records_sent: int = 0
-    bytes_sent: int = 0
-    retries: int = 0
-    errors: int = 0
-    latency_total: float = 0.0
-    latency_max: float = 0.0
-    queue_total: float = 0.0
-
-
-class Identity:
+class Identity(Protocol):
     """As whom batches leave; `ready` is false while that is not known."""
 
-    producer_id = -1
-    epoch = -1
-    ready = True
+    @property
+    def producer_id(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def ready(self) -> bool: ...
 
 
 class Sender:
@@ -86,7 +60,7 @@ class Sender:
         cluster: ClusterClient,
         accumulator: Accumulator,
         recovery: Recovery,
-        identity: Any,
+        identity: Identity,
         delivery: Delivery,
         *,
         callback_failed: Callable[[Exception], None],
@@ -112,9 +86,7 @@ class Sender:
         self._retrying: list[tuple[float, int, PartitionBatches]] = []
         self._retry_count = 0
         self._homeless: dict[PartitionBatches, None] = {}
-        self._unknown_topics: set[str] = set()
-        self._refreshing: asyncio.Task[None] | None = None
-        self._next_refresh = cluster.clock.monotonic() + delivery.max_age
+        self.leaders = Leaders(cluster, accumulator, delivery, start=self.start, changed=self._leaders_changed)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -133,8 +105,8 @@ class Sender:
         self._expire(now)
         while self._retrying and self._retrying[0][0] <= now:
             self.mark_ready(heapq.heappop(self._retrying)[2])
-        if now >= self._next_refresh:
-            self.want_metadata(self._accumulator.topics)
+        if now >= self.leaders.next_refresh:
+            self.leaders.refresh_all(now)
         self.attend()
         if self._identity.ready:
             for link in list(self.links.values()):
@@ -194,7 +166,7 @@ class Sender:
 
     def _arm(self, now: float) -> None:
         """Have a turn when the next thing is due. A timer that comes early does no harm, and is left as it is."""
-        due = self._next_refresh
+        due = self.leaders.next_refresh
         if self.pending:
             due = min(due, self.pending[0].created + self._delivery.delivery_timeout)
         if self._lingering:
@@ -229,22 +201,16 @@ class Sender:
         """The partition's oldest batch may leave: it waits for its leader."""
         if queue.ready or not queue.waiting or queue.returned:
             return
-        leader = self._leader_of(queue.topic_partition)
+        leader = self.leaders.of(queue.topic_partition)
         if leader is None:
             self._homeless[queue] = None
-            self.want_metadata([queue.topic_partition.topic])
+            self.leaders.want([queue.topic_partition.topic])
             return
         link = self.links.get(leader)
         if link is None:
             link = self.links[leader] = Link(self._cluster, leader)
         queue.leader, queue.ready = leader, True
         link.ready.append(queue)
-
-    def _leader_of(self, tp: TopicPartition) -> int | None:
-        metadata = self._cluster.metadata
-        topic = metadata.topics.get(tp.topic)
-        found = topic.partitions.get(tp.partition) if topic is not None else None
-        return found.leader if found is not None and found.leader in metadata.nodes else None
 
     def mark_all_ready(self) -> None:
         """Look at every partition anew: a leader, the producer id or the transaction has changed."""
@@ -258,6 +224,10 @@ class Sender:
         for queue in self.queues():
             if queue not in retrying and self._is_due(queue, now):
                 self.mark_ready(queue)
+
+    def _leaders_changed(self) -> None:
+        self.mark_all_ready()
+        self.turn()
 
     def queues(self) -> Iterator[PartitionBatches]:
         """Every partition that was ever written to."""
@@ -289,7 +259,7 @@ class Sender:
     def _connected(self, link: Link) -> None:
         """A connection is there, or could not be made: then the leader may be another by now."""
         if link.error is not None:
-            self.want_metadata({queue.topic_partition.topic for queue in link.ready})
+            self.leaders.want({queue.topic_partition.topic for queue in link.ready})
         self.turn()
 
     def _load(self, link: Link, now: float) -> list[ProducerBatch]:
@@ -384,7 +354,7 @@ class Sender:
                 self._told(batch.succeed(outcome.offset, outcome.log_append_time))
         else:
             if outcome.code.refresh_metadata:
-                self.want_metadata([queue.topic_partition.topic])
+                self.leaders.want([queue.topic_partition.topic])
             wait = self._cluster.wait_before_retry(queue.failures)
             late = self._cluster.clock.monotonic() + wait > batch.created + self._delivery.delivery_timeout
             self._recovery.failed(batch, outcome, hopeless=late)
@@ -415,41 +385,6 @@ class Sender:
         """A callback has raised: the user's next call does."""
         if raised is not None:
             self._callback_failed(raised)
-
-    # --- metadata -----------------------------------------------------------------------------------------------------
-
-    def want_metadata(self, topics: Any) -> None:
-        """Ask who leads now, in passing."""
-        self._unknown_topics.update(topics)
-        self._next_refresh = self._cluster.clock.monotonic() + self._delivery.max_age
-        if self._refreshing is None and self._unknown_topics:
-            self._refreshing = self.start(self._refresh())
-
-    async def _refresh(self) -> None:
-        """Until every partition that waits has a leader. One question at a time, with growing waits."""
-        attempt = 0
-        try:
-            while self._unknown_topics:
-                topics, self._unknown_topics = self._unknown_topics, set()
-                try:
-                    await self._cluster.refresh(topics)
-                    self._grow(topics)
-                    self.mark_all_ready()
-                    self.turn()
-                except KafkaError as error:
-                    logger.debug("no metadata: %s", error)
-                    self._unknown_topics |= topics
-                if self._unknown_topics:
-                    await pause(self._cluster.wait_before_retry(attempt))
-                    attempt += 1
-        finally:
-            self._refreshing = None
-
-    def _grow(self, topics: set[str]) -> None:
-        for name in topics:
-            known, info = self._accumulator.topics.get(name), self._cluster.metadata.topics.get(name)
-            if known is not None and info is not None:
-                known.grow(len(info.partitions))
 
     # --- life ---------------------------------------------------------------------------------------------------------
 

@@ -2,14 +2,18 @@
 
 Kafka's Java producer keeps the same in a class of the same name. An idempotent producer has an id that some broker gave
 it; a transactional one has an id and an epoch that the coordinator of its transactional id gave it, and a higher epoch
-fences whoever had a lower one. The states are the Java producer's, less those in which it waits for an answer (here
-the caller awaits it), and with one more:
+fences whoever had a lower one. The states are the Java producer's, and one more:
 
-    UNINITIALIZED --init--> READY --begin--> IN_TRANSACTION --commit, abort--> READY
-                              |                  |     |
-                             fail               fail   '--detach--> DETACHED
-                              v                  v
-                         FATAL_ERROR      ABORTABLE_ERROR --abort--> READY
+    UNINITIALIZED --init--> READY --begin--> IN_TRANSACTION --committing--> COMMITTING --commit--> READY
+                              |                  |  |  |
+                             fail             fail  |  '--detach--> DETACHED
+                              v                  v  '--aborting-----------.
+                         FATAL_ERROR      ABORTABLE_ERROR --aborting--> ABORTING --abort--> READY
+
+- COMMITTING and ABORTING: the coordinator has been asked, or is going to be, and nothing more may be written. One that
+  does not answer in time may be asked again, for the same.
+- Every state leads to FATAL_ERROR (`die`): another producer of the same transactional id has taken over, or we may not
+  have it.
 
 - A record that is lost for good leaves a gap in its partition's sequence numbers: a broker takes no later one. Inside a
   transaction that can be undone (ABORTABLE_ERROR): the transaction is aborted, and a new epoch begins at 0 again.
@@ -37,6 +41,8 @@ class State(Enum):
     UNINITIALIZED = "not initialized"
     READY = "ready"
     IN_TRANSACTION = "in a transaction"
+    COMMITTING = "committing"
+    ABORTING = "aborting"
     DETACHED = "handed over"
     ABORTABLE_ERROR = "in a transaction that can only be aborted"
     FATAL_ERROR = "failed"
@@ -48,6 +54,15 @@ TRANSITIONS = {
     (State.READY, "init"): State.READY,
     (State.READY, "begin"): State.IN_TRANSACTION,
     (State.READY, "fail"): State.FATAL_ERROR,
+    (State.IN_TRANSACTION, "committing"): State.COMMITTING,
+    (State.COMMITTING, "committing"): State.COMMITTING,
+    (State.COMMITTING, "commit"): State.READY,
+    (State.COMMITTING, "fail"): State.ABORTABLE_ERROR,
+    (State.IN_TRANSACTION, "aborting"): State.ABORTING,
+    (State.ABORTABLE_ERROR, "aborting"): State.ABORTING,
+    (State.ABORTING, "aborting"): State.ABORTING,
+    (State.ABORTING, "abort"): State.READY,
+    (State.ABORTING, "fail"): State.ABORTING,
     (State.IN_TRANSACTION, "commit"): State.READY,
     (State.IN_TRANSACTION, "abort"): State.READY,
     (State.IN_TRANSACTION, "detach"): State.DETACHED,
@@ -96,6 +111,14 @@ class TransactionManager:
         self._move("begin")
         self.partitions.clear()
 
+    def committing(self) -> None:
+        """Nothing more is written: the transaction is going to be committed."""
+        self._move("committing")
+
+    def aborting(self) -> None:
+        """Nothing more is written: the transaction is going to be aborted."""
+        self._move("aborting")
+
     def ended(self, *, committed: bool) -> None:
         """The transaction is over, as the coordinator has said. Aborting one that had failed makes good for that."""
         self._move("commit" if committed else "abort")
@@ -111,6 +134,16 @@ class TransactionManager:
         """A record is lost for good. Others may follow; the first is the reason that is told."""
         self._move("fail")
         self.failure = self.failure or error
+
+    def die(self, error: KafkaError) -> None:
+        """The producer is of no more use."""
+        self.state = State.FATAL_ERROR
+        self.failure = self.failure or error
+
+    def check_not_failed(self) -> None:
+        """Raise what went wrong."""
+        if self.failure is not None:
+            raise self.failure
 
     def check_may_send(self) -> None:
         """Raise what went wrong, or what was forgotten: a transactional producer writes in transactions alone."""

@@ -1,0 +1,95 @@
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tidelog.client.producer._batch import BufferPool, ProducerBatch, RecordFuture
+from tidelog.client.producer.record import OnDelivery, ProducerRecord
+from tidelog.common.clock import Clock
+from tidelog.common.types import TopicPartition
+
+class PartitionBatches:
+    topic_partition: TopicPartition
+    waiting: deque[ProducerBatch]
+    open: ProducerBatch | None
+    leader: int | None
+    ready: bool
+    failures: int
+    retry_at: float
+    returned: list[ProducerBatch]
+    in_flight: int
+    next_sequence: int
+    in_transaction: bool
+    records_written: int
+    def __init__(self, topic_partition: TopicPartition) -> None: ...
+    def close_open(self) -> None: ...
+    def taken(self) -> ProducerBatch: ...
+    def drop(self, batch: ProducerBatch) -> None: ...
+
+class TopicBatches:
+    name: str
+    partitions: list[PartitionBatches]
+    sticky: int
+    sticky_bytes: int
+    used_at: float
+    def __init__(self, name: str, count: int) -> None: ...
+    def grow(self, count: int) -> None: ...
+    def stick_to(self, partition: int) -> None: ...
+
+class Accumulator:
+    pool: BufferPool
+    topics: dict[str, TopicBatches]
+    plain: bool
+    created: list[ProducerBatch]
+    filled: list[PartitionBatches]
+    wake: Callable[[], None]
+    threaded: bool
+    waiters: deque[Callable[[], object]]
+    records: int
+    byte_count: int
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        choose: Callable[[TopicBatches], int],
+        memory: int,
+        batch_size: int,
+        max_request_size: int,
+        attributes: int = 0,
+        level: int | None = None,
+        ignore_keys: bool = False,
+    ) -> None: ...
+    def place(self, topic: TopicBatches, key: bytes | None) -> int: ...
+    def append(
+        self,
+        topic: TopicBatches,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int | None,
+        headers: Sequence[tuple[str, bytes | None]] | None,
+        on_delivery: OnDelivery | None,
+    ) -> RecordFuture | None: ...
+    def add_ready_made(self, queue: PartitionBatches, batch: ProducerBatch) -> None: ...
+    def begin_turn(self) -> tuple[list[ProducerBatch], list[PartitionBatches]]: ...
+    def end_turn(self) -> None: ...
+    def hand_over(self) -> None: ...
+    @property
+    def is_forked(self) -> bool: ...
+    @property
+    def is_crowded(self) -> bool: ...
+    def give_room(self) -> None: ...
+
+class SendPath:
+    accumulator: Accumulator
+    def _attach(self, accumulator: Accumulator) -> None: ...
+    def send(
+        self,
+        topic: str | ProducerRecord,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> RecordFuture: ...

@@ -1,0 +1,252 @@
+"""The asyncio producer: `tidelog.aio.Producer`.
+
+    async with Producer(bootstrap_servers="localhost:9092") as producer:
+        where = await producer.send("orders", b"...", key=b"customer-7")
+        for order in orders:
+            producer.send("orders", order)
+            await producer.drain()
+
+Its sockets are on the caller's loop, whichever that is, and no thread is behind it. `send` is a plain call that never
+waits: what it returns can be awaited, now, later or never. Whoever sends many records without awaiting them awaits
+`drain` in between, as with asyncio's own streams: it returns at once while there is room in the buffer.
+
+A record whose topic is not known yet, or for which there is no room, stands in line; those behind it do, too, so that
+they keep their order. Nobody stands in line for longer than `max.block.ms`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from tidelog.client.config import parse
+from tidelog.client.config import producer as keys
+from tidelog.client.producer._accumulator import SendPath
+from tidelog.client.producer._batch import RecordFuture
+from tidelog.client.producer.core import Prepared, ProducerCore
+from tidelog.client.producer.record import OnDelivery, ProducerRecord
+from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.types import TopicPartition
+
+
+class _InLine(NamedTuple):
+    """A record that waits, until when, and its future."""
+
+    prepared: Prepared
+    deadline: float
+    future: RecordFuture
+
+
+class Producer(SendPath):
+    """Writes records to topics. Settings have Kafka's names, in a dict or as keywords with underscores."""
+
+    def __init__(self, config: Mapping[str, Any] | None = None, **settings: Any) -> None:
+        self._core = ProducerCore(parse(keys.KEYS, config, settings))
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._line: deque[_InLine] = deque()
+        self._usher: asyncio.Task[None] | None = None
+        self._attach(self._core.accumulator)
+        self.accumulator.wake = self._wake
+
+    def _wake(self) -> None:
+        """Ask for a turn of the sender, on the loop that the producer was first used on."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif loop is not self._loop:
+            raise UsageError("this producer belongs to another event loop: make one for each")
+        loop.call_soon(self._core.sender.turn)
+
+    def _send_slowly(
+        self,
+        topic: str | ProducerRecord,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        timestamp: int | None,
+        headers: Iterable[tuple[str, bytes | None]] | None,
+        on_delivery: OnDelivery | None,
+    ) -> RecordFuture:
+        """The long way of a record: see `core`. It stands in line if something is missing or others do."""
+        core = self._core
+        if self.accumulator.is_forked:
+            raise UsageError("this producer was made before the fork: make a new one in each child")
+        core.check()
+        record = topic
+        if not isinstance(record, ProducerRecord):
+            record = ProducerRecord(record, value, key, partition, timestamp, headers)  # type: ignore[arg-type] # list
+        prepared = core.prepare(record, on_delivery)
+        future = None if self._line else core.try_append(prepared)
+        if future is not None:
+            return future
+        return self._stand_in_line(prepared)
+
+    def _stand_in_line(self, prepared: Prepared) -> RecordFuture:
+        clock = self._core.cluster.clock
+        if prepared.record.timestamp is None:
+            record = prepared.record._replace(timestamp=clock.time_ms())
+            prepared = prepared._replace(record=record)
+        sizes = [-1 if data is None else len(data) for data in (prepared.key, prepared.value)]
+        future = RecordFuture.waiting(prepared.record.timestamp or 0, *sizes)
+        self._line.append(_InLine(prepared, clock.monotonic() + self._core.max_block, future))
+        self._core.hold_back(1)
+        if self._usher is None:
+            self._usher = asyncio.get_running_loop().create_task(self._serve_line())
+        return future
+
+    async def _serve_line(self) -> None:
+        """Bring those who stand in line into their batches, one after the other."""
+        try:
+            while self._line:
+                first = self._line[0]
+                try:
+                    first.future.join(await self._appended(first))
+                except Exception as error:  # noqa: BLE001 - told to whoever waits for this record
+                    self._refuse(first, error)
+                self._line.popleft()
+                self._core.hold_back(-1)
+        finally:
+            self._usher = None
+
+    async def _appended(self, waiting: _InLine) -> RecordFuture:
+        core, record = self._core, waiting.prepared.record
+        while True:
+            future = core.try_append(waiting.prepared)
+            if future is not None:
+                return future
+            topic = self.accumulator.topics.get(record.topic)
+            if topic is None or (record.partition is not None and record.partition >= len(topic.partitions)):
+                await core.need_topic(record.topic, record.partition)
+            else:
+                await self._room(waiting.deadline)
+
+    async def _room(self, deadline: float) -> None:
+        """Wait for room in the buffer."""
+        loop = asyncio.get_running_loop()
+        there = loop.create_future()
+
+        def wake() -> None:
+            if not there.done():
+                there.set_result(None)
+
+        self.accumulator.waiters.append(wake)
+        self._wake()
+        try:
+            async with asyncio.timeout(max(deadline - self._core.cluster.clock.monotonic(), 0)):
+                await there
+        except TimeoutError:
+            raise self._core.no_room() from None
+        finally:
+            if wake in self.accumulator.waiters:
+                self.accumulator.waiters.remove(wake)
+
+    def _refuse(self, waiting: _InLine, error: Exception) -> None:
+        waiting.future.refuse(error)
+        if waiting.prepared.on_delivery is not None:
+            waiting.prepared.on_delivery(None, error)
+
+    # --- waiting ------------------------------------------------------------------------------------------------------
+
+    async def drain(self) -> None:
+        """Wait until nobody stands in line: there is room for the next record."""
+        if self._usher is not None:
+            await asyncio.shield(self._usher)
+
+    async def flush(self) -> None:
+        """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile."""
+        self._wake()
+        await self.drain()
+        await self._core.sender.flush()
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """The numbers of the topic's partitions."""
+        self._wake()
+        return await self._core.partitions_for(topic)
+
+    def metrics(self) -> dict[str, float]:
+        """Figures since the producer was made, under Java's names."""
+        return self._core.metrics()
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Send what is left, up to `timeout` seconds (None: as long as it takes; 0: not at all), and let go.
+
+        Raises KafkaError (REQUEST_TIMED_OUT) that says what was not acknowledged, if anything; what is still on its way
+        then may or may not be written.
+        """
+        if self._core.closed:
+            return
+        try:
+            if timeout != 0:
+                async with asyncio.timeout(timeout):
+                    await self.flush()
+        except TimeoutError:
+            pass  # told below
+        finally:
+            if self._usher is not None:
+                self._usher.cancel()
+                await asyncio.gather(self._usher, return_exceptions=True)
+            waiting = [one for one in self._line if not one.future.done()]
+            for one in waiting:
+                self._refuse(one, KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before it was sent"))
+            left = await self._core.close()
+        if waiting:
+            left = f"{left or 'the producer was closed'}; {len(waiting)} records had not found room"
+        if left is not None:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, left)
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    async def init_transactions(self) -> None:
+        """Before the first transaction: takes over the transactional id, and aborts what an older producer left."""
+        await self._transact(self._core.transactions.init())
+
+    def begin_transaction(self) -> None:
+        self._core.transactions.begin()
+        self._core.refresh_plain()
+
+    async def commit_transaction(self) -> None:
+        """Send what is left, and commit. After a retriable error nobody knows whether that happened: call it again."""
+        await self.drain()
+        await self._transact(self._core.transactions.commit())
+
+    async def abort_transaction(self) -> None:
+        """Drop what was not sent yet, and abort."""
+        await self._transact(self._core.transactions.abort())
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: ConsumerGroupMetadata
+    ) -> None:
+        """Commit a group's offsets with this transaction: what was read counts as read when what was made of it is
+        written.
+        """
+        await self._transact(self._core.transactions.send_offsets(offsets, group_metadata))
+
+    async def _transact(self, work: Any) -> None:
+        self._wake()
+        try:
+            async with asyncio.timeout(self._core.max_block):
+                await work
+        except TimeoutError:
+            text = f"the coordinator did not answer within max.block.ms ({self._core.max_block:g} s)"
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from None
+        finally:
+            self._core.refresh_plain()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close; after an error without waiting, so that it is heard of."""
+        if error is None:
+            await self.close()
+            return
+        try:
+            await self.close(timeout=0)
+        except KafkaError:
+            return

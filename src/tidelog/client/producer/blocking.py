@@ -1,0 +1,178 @@
+"""The blocking producer: `tidelog.Producer`.
+
+    with Producer(bootstrap_servers="localhost:9092", linger_ms=20) as producer:
+        producer.send("orders", b"...", key=b"customer-7")                   # fire and forget
+        where = producer.send("orders", b"...").result(timeout=10)           # wait for this one
+        producer.send("orders", b"...", on_delivery=print)                   # be told
+
+Use one producer from as many threads as you like: they share its batches and connections. Callbacks run on the
+producer's own thread, in the order of each partition's records; a slow one holds up everything that is sent.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from collections.abc import Coroutine, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from tidelog.client.config import parse
+from tidelog.client.config import producer as keys
+from tidelog.client.loop_thread import LoopThread
+from tidelog.client.producer._accumulator import SendPath
+from tidelog.client.producer._batch import RecordFuture
+from tidelog.client.producer.core import Prepared, ProducerCore
+from tidelog.client.producer.record import OnDelivery, ProducerRecord
+from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+
+T = TypeVar("T")
+
+
+class Producer(SendPath):
+    """Writes records to topics. Settings have Kafka's names, in a dict or as keywords with underscores."""
+
+    def __init__(self, config: Mapping[str, Any] | None = None, **settings: Any) -> None:
+        self._core = ProducerCore(parse(keys.KEYS, config, settings), dedicated=True)
+        self._loop = LoopThread("tidelog-producer")
+        self._attach(self._core.accumulator)
+        self.accumulator.threaded = True
+        self.accumulator.wake = self._wake
+
+    def _wake(self) -> None:
+        self._loop.call(self._core.sender.turn)
+
+    def _send_slowly(
+        self,
+        topic: str | ProducerRecord,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        timestamp: int | None,
+        headers: Iterable[tuple[str, bytes | None]] | None,
+        on_delivery: OnDelivery | None,
+    ) -> RecordFuture:
+        """The long way of a record: see `core`. Waits for metadata and for room, `max.block.ms` in all."""
+        if self.accumulator.is_forked:
+            self._wake()  # says what is wrong
+        self._core.check()
+        record = topic
+        if not isinstance(record, ProducerRecord):
+            record = ProducerRecord(record, value, key, partition, timestamp, headers)  # type: ignore[arg-type] # list
+        prepared = self._core.prepare(record, on_delivery)
+        deadline = self._core.cluster.clock.monotonic() + self._core.max_block
+        while True:
+            future = self._core.try_append(prepared)
+            if future is not None:
+                return future
+            self._wait_for(prepared, deadline)
+
+    def _wait_for(self, prepared: Prepared, deadline: float) -> None:
+        """Wait for what is missing: the topic, or room."""
+        record = prepared.record
+        topic = self.accumulator.topics.get(record.topic)
+        if topic is None or (record.partition is not None and record.partition >= len(topic.partitions)):
+            self._loop.run(self._core.need_topic(record.topic, record.partition))
+            return
+        lock = allocate_lock()
+        lock.acquire()
+        self.accumulator.waiters.append(lock.release)
+        self._wake()
+        left = deadline - self._core.cluster.clock.monotonic()
+        if left <= 0 or not lock.acquire(timeout=left):
+            if lock.release in self.accumulator.waiters:
+                self.accumulator.waiters.remove(lock.release)
+            raise self._core.no_room()
+        self._core.check()
+
+    # --- waiting ------------------------------------------------------------------------------------------------------
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile."""
+        self._run(self._core.sender.flush(), timeout)
+
+    def partitions_for(self, topic: str) -> list[int]:
+        """The numbers of the topic's partitions."""
+        return self._run(self._core.partitions_for(topic), None)
+
+    def metrics(self) -> dict[str, float]:
+        """Figures since the producer was made, under Java's names."""
+        return self._core.metrics()
+
+    def close(self, timeout: float | None = None) -> None:
+        """Send what is left, up to `timeout` seconds (None: as long as it takes; 0: not at all), and let go.
+
+        Raises KafkaError (REQUEST_TIMED_OUT) that says what was not acknowledged, if anything; what is still on its way
+        then may or may not be written.
+        """
+        if self._core.closed or self.accumulator.is_forked:
+            return
+        try:
+            if timeout != 0:
+                self._loop.run(self._core.sender.flush(), timeout)
+        except KafkaError as error:
+            if error.code is not ErrorCode.REQUEST_TIMED_OUT:
+                raise
+        finally:
+            left = self._loop.run(self._core.close())
+            self._loop.close(timeout=5)
+        if left is not None:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, left)
+
+    def _run(self, work: Coroutine[Any, Any, T], timeout: float | None) -> T:
+        """Run on the loop, after what the user has not heard of yet."""
+        try:
+            if self._core.closed or self._core.manager.transactional_id is None:
+                self._core.check()
+        except BaseException:
+            work.close()
+            raise
+        return self._loop.run(work, timeout)
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    def init_transactions(self) -> None:
+        """Before the first transaction: takes over the transactional id, and aborts what an older producer left."""
+        self._transact(self._core.transactions.init())
+
+    def begin_transaction(self) -> None:
+        self._core.transactions.begin()
+        self._core.refresh_plain()
+
+    def commit_transaction(self) -> None:
+        """Send what is left, and commit. After a retriable error nobody knows whether that happened: call it again."""
+        self._transact(self._core.transactions.commit())
+
+    def abort_transaction(self) -> None:
+        """Drop what was not sent yet, and abort."""
+        self._transact(self._core.transactions.abort())
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: ConsumerGroupMetadata
+    ) -> None:
+        """Commit a group's offsets with this transaction: what was read counts as read when what was made of it is
+        written.
+        """
+        self._transact(self._core.transactions.send_offsets(offsets, group_metadata))
+
+    def _transact(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            self._loop.run(work, self._core.max_block)
+        finally:
+            self._core.refresh_plain()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close; after an error without waiting, so that it is heard of."""
+        if error is None:
+            self.close()
+            return
+        try:
+            self.close(timeout=0)
+        except KafkaError:
+            return

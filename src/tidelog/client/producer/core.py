@@ -1,0 +1,328 @@
+"""ProducerCore: the one producer behind all faces: settings, the way of a record, life, errors, figures.
+
+    interceptors → serializers → partitioner → accumulator → sender
+
+The first four happen in `send`, in whichever thread or task calls it; the sender lives on the loop. The core itself
+waits for nothing in `send`: `prepare` and `try_append` either do their part or say what is missing (the topic's
+metadata, or room), and the face waits for that as it can, a thread by blocking, a coroutine by awaiting.
+
+Errors: one that belongs to a record is its future's. One that belongs to nobody (a callback that raised, a producer
+that was fenced) is raised by the next call of the user: `check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.config import ClientConfig, common
+from tidelog.client.config import producer as keys
+from tidelog.client.producer._accumulator import Accumulator, TopicBatches
+from tidelog.client.producer._batch import ProducerBatch, RecordFuture
+from tidelog.client.producer.delivery import Delivery
+from tidelog.client.producer.interceptors import InterceptorChain
+from tidelog.client.producer.metrics import Metrics
+from tidelog.client.producer.partitioners import Cluster, StickyChoice, partitioner_of
+from tidelog.client.producer.produce_requests import LAST_BY_NAME
+from tidelog.client.producer.record import OnDelivery, ProducerRecord, RecordMetadata
+from tidelog.client.producer.recovery import Recovery
+from tidelog.client.producer.sender import Sender
+from tidelog.client.producer.transaction_manager import State, TransactionManager
+from tidelog.client.producer.transactions import Transactions
+from tidelog.client.serialization import serializer_of
+from tidelog.common.clock import SYSTEM_CLOCK, Clock
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
+from tidelog.common.named_tuple import NamedTuple
+from tidelog.common.rng import Rng
+from tidelog.records.format.attributes import Codec
+
+_LEVELS = {
+    "gzip": keys.COMPRESSION_GZIP_LEVEL,
+    "lz4": keys.COMPRESSION_LZ4_LEVEL,
+    "zstd": keys.COMPRESSION_ZSTD_LEVEL,
+}
+
+
+class Prepared(NamedTuple):
+    """A record after interceptors and serializers."""
+
+    record: ProducerRecord
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] | None
+    on_delivery: OnDelivery | None
+
+
+class ProducerCore:
+    """Settings and parts of one producer. Made anywhere; its sender runs on the loop that `attach` is told of."""
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        rng: Rng | None = None,
+        dedicated: bool = False,
+        second_protocol: bool | None = None,
+    ) -> None:
+        self.config = config
+        self.cluster = ClusterClient(config, clock=clock, rng=rng, dedicated=dedicated)
+        self.closed = False
+        self.max_block = config[keys.MAX_BLOCK_MS] / 1000
+        originals = config.originals
+        self.key_serializer = serializer_of(self._wanted(keys.KEY_SERIALIZER), originals, is_key=True)
+        self.value_serializer = serializer_of(self._wanted(keys.VALUE_SERIALIZER), originals, is_key=False)
+        interceptors: list[Any] = config[keys.INTERCEPTOR_CLASSES]
+        self.interceptors = InterceptorChain(interceptors, originals)
+        self.partitioner = partitioner_of(config[keys.PARTITIONER_CLASS], originals, self.cluster.rng)
+        self._view = Cluster(self.cluster.metadata)
+        self._simple = not self.interceptors and self.partitioner is None
+        self._simple &= not config.is_set(keys.KEY_SERIALIZER) and not config.is_set(keys.VALUE_SERIALIZER)
+        self._later: Exception | None = None
+        self._held_back = 0
+        self.accumulator = self._accumulator()
+        self._build(second_protocol)
+        self.metrics = Metrics(self.accumulator, self.sender)
+        self.refresh_plain()
+
+    def _wanted(self, key: Any) -> object:
+        return self.config[key] if self.config.is_set(key) else None
+
+    def _accumulator(self) -> Accumulator:
+        config = self.config
+        codec = Codec.from_name(config[keys.COMPRESSION_TYPE])
+        level_key = _LEVELS.get(config[keys.COMPRESSION_TYPE])
+        level = config[level_key] if level_key is not None and config.is_set(level_key) else None
+        patience = config[keys.PARTITIONER_AVAILABILITY_TIMEOUT_MS] / 1000
+        choose = StickyChoice(
+            self.cluster.metadata,
+            self.cluster.rng,
+            adaptive=config[keys.PARTITIONER_ADAPTIVE],
+            unavailable=(lambda leader: self._is_stuck(leader, patience)) if patience else None,
+        )
+        return Accumulator(
+            clock=self.cluster.clock,
+            choose=choose,
+            memory=config[keys.BUFFER_MEMORY],
+            batch_size=config[keys.BATCH_SIZE],
+            max_request_size=config[keys.MAX_REQUEST_SIZE],
+            attributes=int(codec),
+            level=level,
+            ignore_keys=config[keys.PARTITIONER_IGNORE_KEYS],
+        )
+
+    def _build(self, second_protocol: bool | None) -> None:
+        config = self.config
+        transactional_id = config[keys.TRANSACTIONAL_ID]
+        idempotent = config[keys.ENABLE_IDEMPOTENCE]
+        self.manager = TransactionManager(transactional_id)
+        recovery = Recovery(
+            idempotent=idempotent,
+            transactional=transactional_id is not None,
+            retries=config[keys.RETRIES],
+            gave_up=self._gave_up,
+        )
+        self.transactions = Transactions(
+            self.cluster,
+            self.manager,
+            recovery,
+            timeout_ms=config[keys.TRANSACTION_TIMEOUT_MS],
+            idempotent=idempotent,
+            second=second_protocol,
+        )
+        self.sender = self.transactions.sender = Sender(
+            self.cluster,
+            self.accumulator,
+            recovery,
+            self.transactions,
+            Delivery(
+                acks=-1 if config[keys.ACKS] == "all" else int(config[keys.ACKS]),
+                linger=config[keys.LINGER_MS] / 1000,
+                delivery_timeout=config[keys.DELIVERY_TIMEOUT_MS] / 1000,
+                request_timeout_ms=config[common.REQUEST_TIMEOUT_MS],
+                max_request_size=config[keys.MAX_REQUEST_SIZE],
+                max_in_flight=config[keys.MAX_IN_FLIGHT],
+                max_age=config[common.METADATA_MAX_AGE_MS] / 1000,
+                max_idle=config[keys.METADATA_MAX_IDLE_MS] / 1000,
+                transactional_id=transactional_id,
+            ),
+            callback_failed=self._raise_later,
+        )
+        self.transactions.changed = self.refresh_plain
+        self.sender.highest = LAST_BY_NAME
+        self.sender.attend = self.transactions.attend
+        self.sender.admits = self.transactions.admits
+
+    # --- errors -------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise what the user has not heard of yet, and what forbids to send."""
+        if self.closed:
+            raise UsageError("the producer is closed")
+        if self._later is not None:
+            error, self._later = self._later, None
+            self.refresh_plain()
+            raise error
+        self.manager.check_not_failed()
+        if self.manager.transactional_id is not None and self.manager.state is not State.IN_TRANSACTION:
+            raise UsageError(f"records cannot be sent while the producer is {self.manager.state.value}")
+
+    def refresh_plain(self) -> None:
+        """Whether records may take the short way: nothing to call, nothing wrong, nobody in line before them."""
+        usable = self.manager.failure is None and self._later is None and not self.closed and not self._held_back
+        if self.manager.transactional_id is not None:
+            usable &= self.manager.state is State.IN_TRANSACTION
+        self.accumulator.plain = self._simple and usable
+
+    def hold_back(self, records: int) -> None:
+        """So many more (or fewer) records wait for their topic or for room: those behind them wait, too."""
+        self._held_back += records
+        self.refresh_plain()
+
+    def _raise_later(self, error: Exception) -> None:
+        self._later = self._later or error
+        self.refresh_plain()
+
+    def _gave_up(self, batch: ProducerBatch, error: KafkaError) -> None:
+        """A batch is lost. In a transaction that is the end of it: it can only be aborted."""
+        if self.manager.transactional_id is not None and self.manager.state is not State.ABORTING:
+            self.transactions.failed(error)
+            self.refresh_plain()
+        self.sender.given_up(batch, error)
+
+    def _is_stuck(self, leader: int, patience: float) -> bool:
+        link = self.sender.links.get(leader)
+        stuck = link.stuck_since if link is not None else 0.0
+        return bool(stuck) and self.cluster.clock.monotonic() - stuck > patience
+
+    # --- records ------------------------------------------------------------------------------------------------------
+
+    def prepare(self, record: ProducerRecord, on_delivery: OnDelivery | None) -> Prepared:
+        """Interceptors and serializers. What they raise is the caller's; interceptors hear of it."""
+        if self.interceptors:
+            record = self.interceptors.on_send(record)
+            on_delivery = self._intercepted(on_delivery)
+        try:
+            headers = None if record.headers is None else _headers(record.headers)
+            key = self.key_serializer.serialize(record.topic, record.key, headers)
+            value = self.value_serializer.serialize(record.topic, record.value, headers)
+        except Exception as error:
+            self.interceptors.on_acknowledgement(None, error)
+            raise
+        return Prepared(record, key, value, headers, on_delivery)
+
+    def _intercepted(self, on_delivery: OnDelivery | None) -> OnDelivery:
+        """The interceptors hear of the outcome first, then the record's own callback."""
+
+        def told(metadata: RecordMetadata | None, error: Exception | None) -> None:
+            self.interceptors.on_acknowledgement(metadata, error)
+            if on_delivery is not None:
+                on_delivery(metadata, error)
+
+        return told
+
+    def try_append(self, prepared: Prepared) -> RecordFuture | None:
+        """Into its batch, if the topic is known and there is room; None otherwise."""
+        record = prepared.record
+        topic = self.accumulator.topics.get(record.topic)
+        if topic is None or (record.partition is not None and record.partition >= len(topic.partitions)):
+            return None
+        try:
+            return self.accumulator.append(
+                topic,
+                self._place(prepared, topic),
+                prepared.key,
+                prepared.value,
+                record.timestamp,
+                prepared.headers,
+                prepared.on_delivery,
+            )
+        except Exception as error:
+            self.interceptors.on_acknowledgement(None, error)
+            raise
+
+    def _place(self, prepared: Prepared, topic: TopicBatches) -> int | None:
+        """As the record says, as its partitioner says, or None: by default."""
+        record = prepared.record
+        if record.partition is not None:
+            if record.partition < 0:
+                raise UsageError(f"partition {record.partition}: expected 0 or more, or None")
+            return record.partition
+        if self.partitioner is None:
+            return None
+        chosen = self.partitioner.partition(
+            record.topic, record.key, prepared.key, record.value, prepared.value, self._view
+        )
+        if not isinstance(chosen, int) or not 0 <= chosen < len(topic.partitions):
+            text = f"the partitioner chose {chosen!r} for {topic.name}, which has {len(topic.partitions)} partitions"
+            raise UsageError(text)
+        return chosen
+
+    async def need_topic(self, name: str, partition: int | None = None) -> TopicBatches:
+        """Ask for a topic's metadata, until it is there or `max.block.ms` is over; brokers may create the topic."""
+
+        async def look() -> int:
+            await self.cluster.refresh([name], create=True)
+            count = len(self.cluster.metadata.topic(name).partitions)
+            if not count:
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} is being made")
+            return count
+
+        try:
+            count = await self.cluster.retry(look, timeout=self.max_block)
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+            text = f"no metadata of topic {name} within max.block.ms ({self.max_block:g} s): {error.message}"
+            raise KafkaError(error.code, text) from error
+        topic = self.accumulator.topics.get(name)
+        if topic is None:
+            topic = self.accumulator.topics[name] = TopicBatches(name, count)
+            topic.used_at = self.cluster.clock.monotonic()
+        topic.grow(count)
+        if partition is not None and partition >= count:
+            raise UsageError(f"{name} has no partition {partition}: it has 0 to {count - 1}")
+        return topic
+
+    def no_room(self) -> KafkaError:
+        text = f"no room in the buffer (buffer.memory) within max.block.ms ({self.max_block:g} s)"
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """The partitions of a topic, which is made if brokers do that."""
+        found = await self.need_topic(topic)
+        return list(range(len(found.partitions)))
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    async def close(self) -> str | None:
+        """Give up what is not done, and let go of everything; says what was not sent, if anything."""
+        self.closed = True
+        self.refresh_plain()
+        lost = self.sender.fail_all(
+            KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before it was sent")
+        )
+        self.accumulator.give_room()
+        await self.sender.close()
+        await self.cluster.close()
+        self.interceptors.close()
+        for part in (self.key_serializer, self.value_serializer, self.partitioner):
+            if part is not None and hasattr(part, "close"):
+                part.close()
+        return _account(lost) if lost else None
+
+
+def _account(lost: Sequence[ProducerBatch]) -> str:
+    """What was not written, by partition."""
+    counts: dict[str, int] = {}
+    for batch in lost:
+        counts[str(batch.topic_partition)] = counts.get(str(batch.topic_partition), 0) + batch.count
+    parts = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items())[:10])
+    return f"the producer was closed with {sum(counts.values())} records not acknowledged: {parts}"
+
+
+def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:
+    """Pairs, from a list of pairs or a mapping; text values become UTF-8."""
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs)

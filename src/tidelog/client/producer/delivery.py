@@ -1,0 +1,35 @@
+"""How a producer's batches are delivered: the settings that its sender goes by, and what it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How batches are sent: the producer's settings, in seconds and bytes."""
+
+    acks: int
+    linger: float
+    delivery_timeout: float
+    request_timeout_ms: int
+    max_request_size: int
+    max_in_flight: int
+    max_age: float
+    max_idle: float = float("inf")
+    transactional_id: str | None = None
+
+
+@dataclass
+class Counters:
+    """What `metrics()` tells of sending."""
+
+    requests: int = 0
+    batches: int = 0
+    records_sent: int = 0
+    bytes_sent: int = 0
+    retries: int = 0
+    errors: int = 0
+    latency_total: float = 0.0
+    latency_max: float = 0.0
+    queue_total: float = 0.0

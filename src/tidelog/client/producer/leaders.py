@@ -1,0 +1,96 @@
+"""Leaders: who leads each partition that is written to, asked again when an answer says otherwise or in time.
+
+Metadata is asked for in passing, one question at a time, with growing waits while it brings no leader; batches stay in
+their deques meanwhile. It is also asked for when it is older than `metadata.max.age.ms`: that is how a producer hears
+of partitions that were added. A topic that nothing was sent to for `metadata.max.idle.ms` is forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.producer._accumulator import Accumulator, TopicBatches
+from tidelog.client.producer.delivery import Delivery
+from tidelog.common.errors import KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.net.pauses import pause
+
+logger = logging.getLogger("tidelog.client.producer")
+
+
+class Leaders:
+    """What a sender asks of the cluster's metadata. `changed` is called when there is news."""
+
+    def __init__(
+        self,
+        cluster: ClusterClient,
+        accumulator: Accumulator,
+        delivery: Delivery,
+        *,
+        start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
+        changed: Callable[[], None],
+    ) -> None:
+        self.next_refresh = cluster.clock.monotonic() + delivery.max_age
+        self._cluster = cluster
+        self._accumulator = accumulator
+        self._max_age = delivery.max_age
+        self._max_idle = delivery.max_idle
+        self._start = start
+        self._changed = changed
+        self._wanted: set[str] = set()
+        self._refreshing: asyncio.Task[None] | None = None
+
+    def of(self, tp: TopicPartition) -> int | None:
+        """The partition's leader, if it has one that is known."""
+        metadata = self._cluster.metadata
+        topic = metadata.topics.get(tp.topic)
+        found = topic.partitions.get(tp.partition) if topic is not None else None
+        return found.leader if found is not None and found.leader in metadata.nodes else None
+
+    def want(self, topics: Iterable[str]) -> None:
+        """Ask who leads these now, in passing."""
+        self._wanted.update(topics)
+        if self._wanted and self._refreshing is None:
+            self._refreshing = self._start(self._refresh())
+
+    def refresh_all(self, now: float) -> None:
+        """Metadata has become old: forget topics that nobody writes to, and ask for the others."""
+        self.next_refresh = now + self._max_age
+        topics = self._accumulator.topics
+        for name in [name for name, topic in topics.items() if self._is_idle(topic, now)]:
+            del topics[name]
+        self.want(topics)
+
+    def _is_idle(self, topic: TopicBatches, now: float) -> bool:
+        quiet = all(not queue.waiting and not queue.in_flight and not queue.returned for queue in topic.partitions)
+        return quiet and now - topic.used_at > self._max_idle
+
+    async def _refresh(self) -> None:
+        """Until every partition that waits has a leader. One question at a time, with growing waits."""
+        attempt = 0
+        try:
+            while self._wanted:
+                topics, self._wanted = self._wanted, set()
+                try:
+                    await self._cluster.refresh(topics)
+                    self._grow(topics)
+                    self._changed()
+                except KafkaError as error:
+                    logger.debug("no metadata: %s", error)
+                    self._wanted |= topics
+                if self._wanted:
+                    await pause(self._cluster.wait_before_retry(attempt))
+                    attempt += 1
+        finally:
+            self._refreshing = None
+
+    def _grow(self, topics: Iterable[str]) -> None:
+        """Partitions may have been added."""
+        for name in topics:
+            known, info = self._accumulator.topics.get(name), self._cluster.metadata.topics.get(name)
+            if known is not None and info is not None:
+                known.grow(len(info.partitions))

@@ -1,0 +1,133 @@
+"""Recovery: what a failed batch means for itself and for those behind it. No I/O.
+
+A batch that comes back with an error is sent again, or given up. The rules for one partition:
+
+- *Returned.* An error that another try may cure, `retries` and `delivery.timeout.ms` permitting. Nothing more of the
+  partition leaves until all that is under way is back; then everything that failed goes out again, in its order, one
+  batch at a time until one succeeds. Behind a batch that failed an idempotent broker refuses the others
+  (OUT_OF_ORDER_SEQUENCE_NUMBER), as their sequence numbers do not follow: they return, too.
+- *Given up, and surely not written.* Its sequence numbers were not used: the next batch takes them.
+- *Given up, in doubt.* The last that was heard of some attempt was a time-out, or nothing. Whether its sequence numbers
+  were used, nobody can tell, so none may follow them: the producer needs a new id, under which every partition starts
+  at 0 again. What is in doubt must not be sent under another id, as it could be written twice: those behind it in the
+  same partition that are in doubt as well are given up with it; those of other partitions are settled under the old id
+  first. In a transaction there is a better way: it can only be aborted, and an abort leads to a new epoch.
+
+`in_doubt` stays once it is set: that a later attempt was refused (not the leader any more) says nothing about an
+earlier one. Only a refusal for the sequence says that the batch is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidelog.client.producer._accumulator import PartitionBatches
+from tidelog.client.producer._batch import ProducerBatch
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import MAX_INT32
+
+#: After these nobody knows whether the batch was written.
+INDEFINITE = frozenset(
+    {
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+#: The broker does not know our sequence (any more): under a new producer id it takes the batch.
+_LOST_COUNT = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
+
+
+class Recovery:
+    """The rules for all partitions of one producer. `wanted` is why a new producer id is needed, if one is."""
+
+    def __init__(
+        self,
+        *,
+        idempotent: bool,
+        transactional: bool,
+        retries: int,
+        gave_up: Callable[[ProducerBatch, KafkaError], None],
+    ) -> None:
+        self.wanted: KafkaError | None = None
+        self._idempotent = idempotent
+        self._transactional = transactional
+        self._retries = retries
+        self._gave_up = gave_up
+        self._gaps: dict[PartitionBatches, int] = {}
+
+    def number(self, batch: ProducerBatch, producer_id: int) -> int:
+        """The base sequence that a batch leaves with: its old one if it has one, else the partition's next."""
+        if not self._idempotent:
+            return -1
+        if batch.base_sequence >= 0 and batch.producer_id == producer_id:
+            return batch.base_sequence
+        queue: PartitionBatches = batch.queue
+        sequence = queue.next_sequence
+        queue.next_sequence = (sequence + batch.count) & MAX_INT32
+        return sequence
+
+    def may_leave(self, batch: ProducerBatch) -> bool:
+        """While a new id is wanted, only what must be settled under the old one leaves."""
+        return self.wanted is None or batch.in_doubt
+
+    def failed(self, batch: ProducerBatch, error: KafkaError, *, hopeless: bool) -> None:
+        """A batch is back, not written as far as is known; `hopeless`: its time is up."""
+        queue: PartitionBatches = batch.queue
+        if error.code in INDEFINITE:
+            batch.in_doubt = True
+        explained = bool(queue.returned) or queue in self._gaps or self.wanted is not None
+        lost_count = self._idempotent and error.code in _LOST_COUNT
+        if lost_count:
+            batch.in_doubt = False
+            if not explained and not self._transactional:
+                self.wanted = error
+        retriable = error.retriable or (lost_count and (explained or not self._transactional))
+        if batch.done:  # given up while it was under way
+            self._lost(batch, error)
+        elif retriable and not hopeless and batch.attempts <= self._retries:
+            queue.returned.append(batch)
+        else:
+            self.give_up(batch, error)
+
+    def give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
+        """Fail the batch, and remember what that means for the partition's sequence."""
+        self._gave_up(batch, error)
+        if not batch.in_flight:
+            self._lost(batch, error)
+
+    def _lost(self, batch: ProducerBatch, error: KafkaError) -> None:
+        queue: PartitionBatches = batch.queue
+        if not self._idempotent or batch.base_sequence < 0:
+            return
+        if not batch.in_doubt:
+            self._gaps.setdefault(queue, batch.base_sequence)
+        elif not self._transactional:
+            self.wanted = self.wanted or error
+            for behind in [*queue.returned, *queue.waiting]:
+                if behind.in_doubt:
+                    self._gave_up(behind, error)
+            queue.returned = [behind for behind in queue.returned if not behind.done]
+
+    def settle(self, queue: PartitionBatches) -> bool:
+        """All of the partition's batches are back: put those that returned in front again, in their order. Whether
+        there were any.
+        """
+        returned, queue.returned = queue.returned, []
+        queue.waiting.extendleft(sorted(returned, key=lambda batch: batch.created, reverse=True))
+        gap = self._gaps.pop(queue, None)
+        if gap is not None and self.wanted is None:
+            queue.next_sequence = gap
+            for batch in queue.waiting:
+                batch.unnumber()
+        return bool(returned)
+
+    def renewed(self, queues: list[PartitionBatches]) -> None:
+        """There is a new producer id, which has written nothing: every partition starts over."""
+        self.wanted = None
+        self._gaps.clear()
+        for queue in queues:
+            queue.next_sequence = 0
+            for batch in queue.waiting:
+                batch.unnumber()

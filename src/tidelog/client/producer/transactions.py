@@ -1,0 +1,346 @@
+"""Transactions: the exchanges with coordinators behind `init`, `begin`, `commit`, `abort` and offsets in a transaction.
+
+What is allowed when is `TransactionManager`'s; what is sent to whom is here. There are two protocols, and the cluster
+says which (its feature `transaction.version`; KIP-890):
+
+    first    A partition is added by the producer (AddPartitionsToTxn) before its first batch, a group by
+             AddOffsetsToTxn. The epoch stays the same over many transactions. A transaction that lost a batch leaves
+             sequence numbers that nobody can rely on: after its abort the coordinator is asked for a new epoch.
+    second   A Produce adds its partition by itself, a TxnOffsetCommit its group. Every end gives a new epoch, so that
+             what was late in one transaction cannot slip into the next, and sequence numbers start at 0 again.
+
+The producer id and epoch are always what a coordinator has answered; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tidelog.client.cluster.client import ClusterClient, CoordinatorType
+from tidelog.client.producer._accumulator import PartitionBatches
+from tidelog.client.producer.produce_requests import LAST_BY_NAME, LAST_EXPLICIT
+from tidelog.client.producer.recovery import Recovery
+from tidelog.client.producer.sender import Sender
+from tidelog.client.producer.transaction_manager import State, TransactionManager
+from tidelog.client.transaction_requests import add_partitions, end_transaction
+from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import (
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    TxnOffsetCommitRequest,
+)
+
+_FEATURE = "transaction.version"
+_SECOND = 2
+# The newest versions that every broker knows before the second protocol, and the first of the second.
+_LAST_INIT, _LAST_OFFSETS, _END, _OFFSETS = 5, 4, 5, 5
+#: After these no transaction of this producer can go on: somebody else is it now, or it never may be.
+FATAL = frozenset(
+    {
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INVALID_TXN_STATE,
+    }
+)
+
+
+class Transactions:
+    """One producer's transactions, and its id, which an idempotent producer without transactions has, too."""
+
+    def __init__(
+        self,
+        cluster: ClusterClient,
+        manager: TransactionManager,
+        recovery: Recovery,
+        *,
+        timeout_ms: int,
+        idempotent: bool,
+        second: bool | None = None,
+    ) -> None:
+        """`second` settles which protocol is used; None: as the cluster says."""
+        self.manager = manager
+        self.second = False
+        self.idempotent = idempotent
+        self.sender: Sender | None = None
+        #: Called when what is allowed has changed.
+        self.changed: Callable[[], None] = lambda: None
+        self._forced = second
+        self._cluster = cluster
+        self._recovery = recovery
+        self._timeout_ms = timeout_ms
+        self._adding: set[PartitionBatches] = set()
+        self._renewing = False
+        self._groups: set[str] = set()
+
+    @property
+    def ready(self) -> bool:
+        """Whether batches may leave at all: without idempotence always, else when the producer has an id."""
+        return not self.idempotent or self.manager.producer_id >= 0
+
+    @property
+    def producer_id(self) -> int:
+        return self.manager.producer_id
+
+    @property
+    def epoch(self) -> int:
+        return self.manager.epoch
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.manager.transactional_id is not None
+
+    # --- the producer id ----------------------------------------------------------------------------------------------
+
+    async def init(self) -> None:
+        """Get an id and an epoch; fences older producers of the transactional id and aborts what they left open."""
+        manager = self.manager
+        await self._identify(-1, -1)
+        if self.is_transactional:
+            node = await self._cluster.coordinator(CoordinatorType.TRANSACTION, str(manager.transactional_id))
+            offered = node.features.get(_FEATURE, 0) >= _SECOND
+            self.second = offered if self._forced is None else self._forced
+        assert self.sender is not None
+        self.sender.highest = LAST_BY_NAME if self.second or not self.is_transactional else LAST_EXPLICIT
+
+    async def _identify(self, producer_id: int, epoch: int) -> None:
+        """Ask for an id, or for the next epoch of the one that we have."""
+        request = InitProducerIdRequest(
+            transactional_id=self.manager.transactional_id,
+            transaction_timeout_ms=self._timeout_ms if self.is_transactional else 0x7FFFFFFF,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+        )
+        if self.manager.transactional_id is not None:
+            key, kind = self.manager.transactional_id, CoordinatorType.TRANSACTION
+            answer = await self._cluster.ask_coordinator(kind, key, request, highest=_LAST_INIT)
+        else:
+            answer = await self._cluster.retry(lambda: self._ask_any(request))
+        self._became(answer.producer_id, answer.producer_epoch)
+
+    async def _ask_any(self, request: InitProducerIdRequest) -> Any:
+        answer = await (await self._cluster.any_node()).send(request, highest=_LAST_INIT)
+        if answer.error_code:
+            raise KafkaError(answer.error_code)
+        return answer
+
+    def _became(self, producer_id: int, epoch: int) -> None:
+        """Go on under this id and epoch, which have written nothing."""
+        self.manager.initialized(producer_id, epoch)
+        assert self.sender is not None
+        self._recovery.renewed(list(self.sender.queues()))
+
+    def attend(self) -> None:
+        """In a turn of the sender: see to a producer id where one is needed and nothing stands against it."""
+        assert self.sender is not None
+        if self.is_transactional or not self.idempotent or self._renewing:
+            return
+        wanted = self._recovery.wanted is not None and not self.sender.in_flight and not self._doubts()
+        if wanted or (self.manager.producer_id < 0 and self.sender.pending):
+            self._renewing = True
+            self.sender.start(self._renew())
+
+    def _doubts(self) -> bool:
+        assert self.sender is not None
+        return any(batch.in_doubt for queue in self.sender.queues() for batch in [*queue.waiting, *queue.returned])
+
+    async def _renew(self) -> None:
+        assert self.sender is not None
+        try:
+            await self._identify(-1, -1)
+        except KafkaError as error:
+            if not error.retriable:
+                self.manager.die(error)
+                self.sender.fail_all(error)
+                return
+        finally:
+            self._renewing = False
+        self.sender.mark_all_ready()
+        self.sender.turn()
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Nobody hears of it: the coordinator does with the first partition that is written to."""
+        self.manager.begin()
+        self._groups.clear()
+
+    def admits(self, queue: PartitionBatches) -> bool:
+        """Whether the transaction may write to the partition now. In the first protocol the coordinator must know of
+        it: only partitions that it knows of get a marker, and one without would hold back its readers for ever.
+        """
+        if not self.is_transactional or queue.in_transaction:
+            return True
+        if self.manager.state in (State.ABORTABLE_ERROR, State.ABORTING, State.FATAL_ERROR):
+            return False
+        if self.second:
+            self._joined([queue])
+            return True
+        assert self.sender is not None
+        if not self._adding:
+            self.sender.start(self._add())
+        self._adding.add(queue)
+        return False
+
+    async def _add(self) -> None:
+        """Tell the coordinator of all partitions that wait to be added, as long as there are any."""
+        assert self.sender is not None
+        while self._adding:
+            queues = list(self._adding)
+            try:
+                await add_partitions(
+                    self._cluster, self.manager.transaction, [queue.topic_partition for queue in queues]
+                )
+            except KafkaError as error:
+                self._adding.clear()
+                self.failed(error)
+                return
+            self._adding.difference_update(queues)
+            self._joined(queues)
+            for queue in queues:
+                self.sender.mark_ready(queue)
+            self.sender.turn()
+
+    def _joined(self, queues: list[PartitionBatches]) -> None:
+        for queue in queues:
+            queue.in_transaction = True
+            self.manager.partitions.add(queue.topic_partition)
+
+    async def commit(self) -> None:
+        """Flush, then let the coordinator commit. A batch that was lost makes it impossible: then abort."""
+        assert self.sender is not None
+        self.manager.committing()
+        self.changed()
+        await self.sender.flush()
+        self.manager.check_not_failed()
+        await self._end(committed=True)
+
+    async def abort(self) -> None:
+        """Drop what was not sent yet, wait for what is under way (arriving after the abort it would open a transaction
+        anew), and let the coordinator abort.
+        """
+        assert self.sender is not None
+        self.manager.aborting()
+        self.changed()
+        dropped = KafkaError(ErrorCode.TRANSACTION_ABORTABLE, "the transaction was aborted before the record was sent")
+        for batch in [batch for queue in self.sender.queues() for batch in [*queue.waiting, *queue.returned]]:
+            batch.queue.returned = []
+            self.sender.given_up(batch, dropped)
+        self.sender.turn()
+        for batch in list(self.sender.pending):
+            await batch.finished()
+        await self._end(committed=False)
+
+    async def _end(self, *, committed: bool) -> None:
+        """Ask the coordinator to end the transaction. One that wrote nothing was never told to it, and ends here."""
+        manager = self.manager
+        told = bool(manager.partitions or self._groups)
+        lost = manager.failure is not None or not committed
+        try:
+            if told and self.second:
+                answer = await self._end_second(committed=committed)
+            elif told:
+                await end_transaction(self._cluster, manager.transaction, committed=committed)
+        except KafkaError as error:
+            if not error.retriable:  # else nobody knows whether it has ended: the same may be asked for again
+                self.failed(error)
+            raise
+        manager.ended(committed=committed)
+        assert self.sender is not None
+        for queue in self.sender.queues():
+            queue.in_transaction = False
+        if told and self.second:
+            self._became(answer.producer_id, answer.producer_epoch)
+        elif lost:  # sequence numbers may be gone: a new epoch begins at 0
+            await self._identify(manager.producer_id, manager.epoch)
+
+    async def _end_second(self, *, committed: bool) -> Any:
+        manager = self.manager
+        request = EndTxnRequest(
+            transactional_id=str(manager.transactional_id),
+            producer_id=manager.producer_id,
+            producer_epoch=manager.epoch,
+            committed=committed,
+        )
+        key, kind = str(manager.transactional_id), CoordinatorType.TRANSACTION
+        return await self._cluster.ask_coordinator(kind, key, request, highest=_END)
+
+    async def send_offsets(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+    ) -> None:
+        """Commit a group's offsets with the transaction: they count when it commits, and not at all otherwise."""
+        manager = self.manager
+        manager.check_may_send()
+        if not offsets:
+            return
+        try:
+            if not self.second and group.group_id not in self._groups:
+                await self._add_group(group.group_id)
+            self._groups.add(group.group_id)
+            await self._commit_offsets(offsets, group)
+        except KafkaError as error:
+            self.failed(error)
+            raise
+
+    async def _add_group(self, group_id: str) -> None:
+        manager = self.manager
+        request = AddOffsetsToTxnRequest(
+            transactional_id=str(manager.transactional_id),
+            producer_id=manager.producer_id,
+            producer_epoch=manager.epoch,
+            group_id=group_id,
+        )
+        await self._cluster.ask_coordinator(CoordinatorType.TRANSACTION, str(manager.transactional_id), request)
+
+    async def _commit_offsets(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+    ) -> None:
+        manager = self.manager
+        topics: dict[str, list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition]] = {}
+        for tp, position in offsets.items():
+            entry = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(
+                partition_index=tp.partition,
+                committed_offset=position.offset,
+                committed_leader_epoch=position.leader_epoch,
+                committed_metadata=position.metadata,
+            )
+            topics.setdefault(tp.topic, []).append(entry)
+        request = TxnOffsetCommitRequest(
+            transactional_id=str(manager.transactional_id),
+            group_id=group.group_id,
+            producer_id=manager.producer_id,
+            producer_epoch=manager.epoch,
+            generation_id=group.generation_id,
+            member_id=group.member_id,
+            group_instance_id=group.group_instance_id,
+            topics=[
+                TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name=name, partitions=entries)
+                for name, entries in topics.items()
+            ],
+        )
+        await self._cluster.ask_coordinator(
+            CoordinatorType.GROUP,
+            group.group_id,
+            request,
+            highest=_OFFSETS if self.second else _LAST_OFFSETS,
+            error_of=_first_error,
+        )
+
+    def failed(self, error: KafkaError) -> None:
+        """The transaction cannot be committed any more, or the producer is of no more use."""
+        if error.code in FATAL or not self.is_transactional:
+            self.manager.die(error)
+        else:
+            self.manager.fail(error)
+        self.changed()
+
+
+def _first_error(response: Any) -> int:
+    return next((int(part.error_code) for topic in response.topics for part in topic.partitions if part.error_code), 0)
