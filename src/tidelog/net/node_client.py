@@ -30,8 +30,11 @@ from tidelog.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 SOFTWARE_NAME = "tidelog"
 SOFTWARE_VERSION = "0.1.0"
 
-#: Proves who we are, right after the versions are agreed on (SASL); gets the client to send its own requests with.
-Authenticator = Callable[["NodeClient"], Awaitable[None]]
+#: Proves who we are, right after the versions are agreed on (SASL); gets the client to send its own requests with, and
+#: returns for how many milliseconds the broker believes it, 0 for ever.
+Authenticator = Callable[["NodeClient"], Awaitable[int]]
+#: We prove it again when so much of that time has passed (Java's client: between 0.85 and 0.95).
+_RENEW_AT = 0.85
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class NodeClient:
         self._connection = connection
         self._client_id = client_id
         self._next_correlation_id = 0
+        #: When we have to prove again who we are, by the loop's time; None: never.
+        self._renew_at: float | None = None
+        self._renewal: asyncio.Task[None] | None = None
+        self._authenticator: Authenticator | None = None
 
     @classmethod
     async def connect(
@@ -81,10 +88,7 @@ class NodeClient:
             except (KafkaError, ProtocolError) as error:
                 raise api_versions_failed(node.peer, error, tls=tls is not None) from error
             if authenticate is not None:
-                try:
-                    await authenticate(node)
-                except KafkaError as error:
-                    raise sasl_failed(node.peer, error) from error
+                await node._authenticate(authenticate)
         except BaseException:
             await node.close()
             raise
@@ -136,6 +140,8 @@ class NodeClient:
         answered: bool = True,
     ) -> Any:
         """Send a request and wait for its response (None at once if it is never answered)."""
+        if self._renew_at is not None:
+            await self._keep_authenticated()
         key = spec_of(request).key
         if version is None:
             version = self.version_of(key, highest)
@@ -146,6 +152,39 @@ class NodeClient:
             await self._connection.drain()
             return None
         return decode_response(key, version, await self._answer(key, correlation_id, frame, timeout))[1]
+
+    async def _authenticate(self, authenticate: Authenticator) -> None:
+        """Prove who we are, and note until when that holds."""
+        try:
+            lifetime_ms = await authenticate(self)
+        except KafkaError as error:
+            raise sasl_failed(self.peer, error) from error
+        if lifetime_ms:
+            self._authenticator = authenticate
+            self._renew_at = asyncio.get_running_loop().time() + _RENEW_AT * lifetime_ms / 1000
+
+    async def _keep_authenticated(self) -> None:
+        """Prove it again when it is time (KIP-368). A broker takes no other request meanwhile: they wait here, in their
+        order, but for the exchange's own, which come from the task that makes it.
+        """
+        assert self._renew_at is not None
+        if self._renewal is None:
+            if asyncio.get_running_loop().time() < self._renew_at:
+                return
+            assert self._authenticator is not None
+            self._renewal = asyncio.create_task(self._renew(self._authenticator))
+            self._renewal.add_done_callback(_look_at)
+        if asyncio.current_task() is not self._renewal:
+            await asyncio.shield(self._renewal)
+
+    async def _renew(self, authenticate: Authenticator) -> None:
+        try:
+            await self._authenticate(authenticate)
+        except BaseException:
+            self._connection.close()  # nobody would believe us here any more
+            raise
+        finally:
+            self._renewal = None
 
     async def close(self) -> None:
         """Give up what is in flight, and wait until the loop has let go of the socket."""
@@ -190,3 +229,9 @@ class NodeClient:
         """An int32 on the wire: it wraps before it would become negative."""
         self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
         return self._next_correlation_id
+
+
+def _look_at(task: asyncio.Task[None]) -> None:
+    """Whoever waits for it gets its error; when nobody is left, that is no news: the connection is closed."""
+    if not task.cancelled():
+        task.exception()

@@ -1,35 +1,33 @@
-"""From settings to a TLS context and to the exchange that proves who we are.
+"""From the sasl.* settings to the exchange that proves who we are, on each new connection.
 
-The names are Java's. Its `ssl.truststore.location` and `ssl.keystore.location` may name PEM files there as well
-(KIP-651), and here they must. `sasl.jaas.config` is understood as far as it holds a user and a password.
+`sasl.username` and `sasl.password` are what PLAIN and SCRAM want; `sasl.jaas.config`, Java's form of them, is
+understood as far as it holds `name="value"` pairs. OAUTHBEARER asks a function of the user's for a token. An `async`
+one is awaited where the client lives; a plain one may well wait for a server, so it is called on a thread.
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
-import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any
 
+from tidelog.client.cluster.tls import tls_context as tls_context
 from tidelog.client.config import security as keys
+from tidelog.client.values import Token
 from tidelog.common.config import Config
-from tidelog.common.errors import UsageError
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.net.node_client import Authenticator, NodeClient
+from tidelog.net.sasl import oauth_bearer, plain, scram
 from tidelog.net.sasl.authenticate import authenticate
-from tidelog.net.sasl.plain import PlainClient
+from tidelog.net.sasl.exchange import ClientExchange
 
-_JAAS_FIELD = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_JAAS_FIELD = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_SUPPORTED = (plain.MECHANISM, *scram.DIGESTS, oauth_bearer.MECHANISM)
 
-
-def tls_context(config: Config) -> ssl.SSLContext | None:
-    """What `security.protocol` and the ssl.* settings say; None for plain text."""
-    if not config[keys.SECURITY_PROTOCOL].endswith("SSL"):
-        return None
-    context = ssl.create_default_context(cafile=config[keys.SSL_TRUSTSTORE_LOCATION])
-    if not config[keys.SSL_IDENTIFICATION]:
-        context.check_hostname = False
-    certificate = config[keys.SSL_KEYSTORE_LOCATION]
-    if certificate:
-        context.load_cert_chain(certificate, password=config[keys.SSL_KEY_PASSWORD])
-    return context
+#: Makes the exchange for one connection.
+MakeExchange = Callable[[], Awaitable[ClientExchange]]
 
 
 def authenticator(config: Config) -> Authenticator | None:
@@ -37,21 +35,60 @@ def authenticator(config: Config) -> Authenticator | None:
     if not config[keys.SECURITY_PROTOCOL].startswith("SASL"):
         return None
     mechanism = config[keys.SASL_MECHANISM]
-    if mechanism != PlainClient.mechanism:
-        raise UsageError(f"sasl.mechanism {mechanism} is not supported by this client yet: use PLAIN")
-    username, password = _credentials(config)
+    if mechanism not in _SUPPORTED:
+        raise UsageError(f"sasl.mechanism={mechanism} is not supported: use one of {', '.join(_SUPPORTED)}")
+    make = _by_token(config) if mechanism == oauth_bearer.MECHANISM else _by_password(config, mechanism)
 
-    async def prove(node: NodeClient) -> None:
-        await authenticate(node, PlainClient(username, password))  # an exchange serves one connection
+    async def prove(node: NodeClient) -> int:
+        return await authenticate(node, await make())  # an exchange serves one connection
 
     return prove
 
 
-def _credentials(config: Config) -> tuple[str, str]:
+def _by_password(config: Config, mechanism: str) -> MakeExchange:
     """The plain settings go before the JAAS line, which is what a file made for Java holds."""
-    jaas = dict(_JAAS_FIELD.findall(config[keys.SASL_JAAS_CONFIG] or ""))
+    jaas = {
+        name: re.sub(r"\\(.)", r"\1", value) for name, value in _JAAS_FIELD.findall(config[keys.SASL_JAAS_CONFIG] or "")
+    }
     username = config[keys.SASL_USERNAME] or jaas.get("username")
     password = config[keys.SASL_PASSWORD] or jaas.get("password")
     if username is None or password is None:
         raise UsageError("SASL needs sasl.username and sasl.password (or both within sasl.jaas.config)")
-    return username, password
+    token = jaas.get("tokenauth", "").lower() == "true"
+
+    async def make() -> ClientExchange:
+        if mechanism == plain.MECHANISM:
+            return plain.PlainClient(username, password)
+        return scram.ScramClient(mechanism, username, password, token=token)
+
+    return make
+
+
+def _by_token(config: Config) -> MakeExchange:
+    callback = config[keys.SASL_LOGIN_CALLBACK]
+    if not callable(callback):
+        raise UsageError(
+            "OAUTHBEARER needs sasl.login.callback.handler.class: a function, plain or async, that returns a token"
+        )
+
+    async def make() -> ClientExchange:
+        token = await _ask(callback)
+        if isinstance(token, str):
+            token = Token(token)
+        if not isinstance(token, Token):
+            raise UsageError(f"the token callback returned {type(token).__name__}, neither text nor a Token")
+        return oauth_bearer.OAuthBearerClient(token.value, token.extensions)
+
+    return make
+
+
+async def _ask(callback: Callable[[], Any]) -> Any:
+    """The user's function. What it raises is why we cannot prove who we are."""
+    try:
+        if inspect.iscoroutinefunction(callback):
+            return await callback()
+        token = await asyncio.to_thread(callback)
+        return await token if inspect.isawaitable(token) else token
+    except Exception as error:
+        text = f"the token callback raised {type(error).__name__}: {error}"
+        raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text) from error

@@ -78,7 +78,10 @@ class ScramClient:
 
     def answer(self, challenge: bytes) -> bytes | None:
         text = _text(challenge)
-        return self._prove(text) if self._signature is None else self._believe(text)
+        if self._signature is None:
+            return self._prove(text)
+        self._believe(text, self._signature)
+        return None
 
     def _prove(self, server_first: str) -> bytes:
         match = _SERVER_FIRST.fullmatch(server_first)
@@ -98,12 +101,11 @@ class ScramClient:
         self._signature = hmac.digest(hmac.digest(salted, b"Server Key", self._digest), spoken, self._digest)
         return f"{unproved},p={base64.b64encode(proof).decode()}".encode()
 
-    def _believe(self, server_final: str) -> None:
+    def _believe(self, server_final: str, signature: bytes) -> None:
         """A server that does not know the password either must not be told anything."""
-        assert self._signature is not None
         if server_final.startswith("e="):
             raise failed(server_final[2:])
-        if not server_final.startswith("v=") or not hmac.compare_digest(_bytes(server_final[2:]), self._signature):
+        if not server_final.startswith("v=") or not hmac.compare_digest(_bytes(server_final[2:]), signature):
             raise failed("the server does not know the password: it is not the one that we want")
 
 

@@ -1,55 +1,183 @@
-"""What the security settings of a client turn into."""
+"""What the SASL settings of a client turn into, and that a proof is renewed before it ends."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from support.fake_broker import FakeBroker
 from tidelog.client.cluster.security import authenticator
-from tidelog.client.config import client_config
-from tidelog.common.errors import UsageError
+from tidelog.client.config import admin, parse
+from tidelog.client.values import Token
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.net.node_client import NodeClient
+from tidelog.net.sasl.oauth_bearer import OAuthBearerServer
+from tidelog.net.sasl.plain import PlainServer
+from tidelog.net.sasl.scram import ScramServer, make_credential
+from tidelog.net.stages import ConnectError, Stage
 from tidelog.protocol.api import ApiKey
-from tidelog.protocol.messages import SaslAuthenticateResponse, SaslHandshakeResponse
-
-JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="secret";'
-SASL = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
-
-
-@pytest.mark.parametrize(
-    "credentials", [{"sasl.username": "alice", "sasl.password": "secret"}, {"sasl.jaas.config": JAAS}]
+from tidelog.protocol.messages import (
+    MetadataRequest,
+    MetadataResponse,
+    SaslAuthenticateResponse,
+    SaslHandshakeResponse,
 )
-def test_plain_sends_name_and_password_on_each_connection(credentials):
-    def answer(header, request):
+
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="se\\"cret";'
+SASL = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SASL_PLAINTEXT"}
+NAMED = {"sasl.username": "alice", "sasl.password": 'se"cret'}
+
+
+class SaslBroker(FakeBroker):
+    """Believes what its side of the exchange believes, for `lifetime_ms`."""
+
+    def __init__(self, judge: Callable[[], Any], lifetime_ms: int = 0) -> None:
+        super().__init__(self._reply)
+        self.judge, self.lifetime_ms, self.judges = judge, lifetime_ms, [judge()]
+
+    @property
+    def believed(self) -> list[str | None]:
+        return [judge.username for judge in self.judges]
+
+    def _reply(self, header: Any, request: Any) -> Any:
         if header.api_key == ApiKey.SASL_HANDSHAKE:
+            if self.judges[-1].username is not None:
+                self.judges.append(self.judge())
             return SaslHandshakeResponse(mechanisms=[request.mechanism])
-        return SaslAuthenticateResponse()
+        if header.api_key == ApiKey.SASL_AUTHENTICATE:
+            try:
+                answer = self.judges[-1].answer(request.auth_bytes)
+            except KafkaError as error:
+                return SaslAuthenticateResponse(error_code=int(error.code), error_message=error.message)
+            return SaslAuthenticateResponse(auth_bytes=answer, session_lifetime_ms=self.lifetime_ms)
+        return MetadataResponse()
 
-    async def main():
-        prove = authenticator(client_config(SASL | credentials))
-        async with FakeBroker(answer) as broker:
+
+async def connected(broker: FakeBroker, settings: dict[str, Any]) -> NodeClient:
+    prove = authenticator(parse(admin.KEYS, SASL | settings))
+    return await NodeClient.connect("127.0.0.1", broker.port, authenticate=prove)
+
+
+def prove_to(judge: Callable[[], Any], settings: dict[str, Any]) -> list[str | None]:
+    """Whom a broker with this side of the exchange believes us to be, on two connections."""
+
+    async def main() -> list[str | None]:
+        async with SaslBroker(judge) as broker:
             for _ in range(2):
-                await (await NodeClient.connect("127.0.0.1", broker.port, authenticate=prove)).close()
-            return [request for header, request in broker.seen if header.api_key != ApiKey.API_VERSIONS]
+                await (await connected(broker, settings)).close()
+            return broker.believed
 
-    first, proof, second, same = asyncio.run(asyncio.wait_for(main(), 60))
-    assert first.mechanism == second.mechanism == "PLAIN"
-    assert proof.auth_bytes == same.auth_bytes == b"\0alice\0secret"
+    return asyncio.run(asyncio.wait_for(main(), 60))
 
 
-def test_without_sasl_nothing_is_proved():
-    assert authenticator(client_config({"bootstrap.servers": "127.0.0.1:1"})) is None
+@pytest.mark.parametrize("credentials", [NAMED, {"sasl.jaas.config": JAAS}], ids=["settings", "jaas"])
+def test_plain(credentials: dict[str, Any]) -> None:
+    def judge() -> PlainServer:
+        return PlainServer(lambda *given: given == ("alice", 'se"cret'))
+
+    assert prove_to(judge, {"sasl.mechanism": "PLAIN", **credentials}) == ["alice", "alice"]
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("by_token", [False, True])
+def test_scram(mechanism: str, by_token: bool) -> None:
+    credential = make_credential(mechanism, 'se"cret', b"salt")
+
+    def judge() -> ScramServer:
+        return ScramServer(mechanism, lambda name, token: credential if (name, token) == ("alice", by_token) else None)
+
+    jaas = {"sasl.jaas.config": JAAS.replace(";", ' tokenauth="true";')} if by_token else NAMED
+    assert prove_to(judge, {"sasl.mechanism": mechanism, **jaas}) == ["alice", "alice"]
+
+
+async def later() -> Token:
+    return Token("good", {"realm": "r"})
+
+
+@pytest.mark.parametrize("callback", [lambda: "good", lambda: Token("good"), later, lambda: later()])
+def test_oauthbearer_asks_for_a_token_on_each_connection(callback: Callable[[], Any]) -> None:
+    def judge() -> OAuthBearerServer:
+        return OAuthBearerServer(lambda token, extensions: {"good": "alice"}[token])
+
+    settings = {"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": callback}
+    assert prove_to(judge, settings) == ["alice", "alice"]
+
+
+def test_a_callback_that_fails_is_why() -> None:
+    def broken() -> str:
+        raise OSError("the token server is down")
+
+    settings = {"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": broken}
+    with pytest.raises(ConnectError, match="the token callback raised OSError: the token server is down") as failed:
+        prove_to(lambda: OAuthBearerServer(lambda token, extensions: token), settings)
+    assert failed.value.stage is Stage.SASL
+
+
+def test_a_callback_that_returns_something_else() -> None:
+    settings = {"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": lambda: 7}
+    with pytest.raises(UsageError, match="returned int, neither text nor a Token"):
+        prove_to(lambda: OAuthBearerServer(lambda token, extensions: token), settings)
+
+
+def test_without_sasl_nothing_is_proved() -> None:
+    assert authenticator(parse(admin.KEYS, {"bootstrap.servers": "127.0.0.1:1"})) is None
 
 
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"sasl.mechanism": "SCRAM-SHA-256"}, "use PLAIN"),
-        ({"sasl.username": "alice"}, "sasl.username and sasl.password"),
+        ({}, "sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM"),
+        ({"sasl.mechanism": "PLAIN", "sasl.username": "alice"}, "sasl.username and sasl.password"),
+        ({"sasl.mechanism": "SCRAM-SHA-256"}, "sasl.username and sasl.password"),
+        ({"sasl.mechanism": "OAUTHBEARER"}, r"OAUTHBEARER needs sasl\.login\.callback\.handler\.class"),
+        (
+            {"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": "org.example.Handler"},
+            "a function, plain or async",
+        ),
     ],
 )
-def test_settings_that_cannot_work_say_so(settings, text):
+def test_settings_that_cannot_work_say_so(settings: dict[str, str], text: str) -> None:
     with pytest.raises(UsageError, match=text):
-        authenticator(client_config(SASL | settings))
+        authenticator(parse(admin.KEYS, SASL | settings))
+
+
+# --- renewal (KIP-368) ------------------------------------------------------------------------------------------------
+
+
+def plain_judge() -> PlainServer:
+    return PlainServer(lambda *given: True)
+
+
+def test_a_proof_is_renewed_on_the_same_connection_before_other_requests() -> None:
+    async def main() -> None:
+        async with SaslBroker(plain_judge, lifetime_ms=60_000) as broker:
+            node = await connected(broker, {"sasl.mechanism": "PLAIN", **NAMED})
+            await node.send(MetadataRequest(topics=[]))
+            assert len(broker.judges) == 1, "it still holds"
+            node._renew_at = 0.0  # as if most of the minute had passed
+            await asyncio.gather(*(node.send(MetadataRequest(topics=[])) for _ in range(3)))
+            assert broker.believed == ["alice", "alice"]
+            asked = [header.api_key for header, _ in broker.seen][-5:]
+            assert asked == [ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, *[ApiKey.METADATA] * 3]
+            assert broker.connections == 1
+            await node.close()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_renewal_that_fails_ends_the_connection_for_all() -> None:
+    async def main() -> None:
+        async with SaslBroker(plain_judge, lifetime_ms=60_000) as broker:
+            node = await connected(broker, {"sasl.mechanism": "PLAIN", **NAMED})
+            broker.judge = lambda: PlainServer(lambda *given: False)
+            node._renew_at = 0.0
+            sends = [node.send(MetadataRequest(topics=[])) for _ in range(3)]
+            errors = await asyncio.gather(*sends, return_exceptions=True)
+            assert [getattr(error, "code", None) for error in errors] == [ErrorCode.SASL_AUTHENTICATION_FAILED] * 3
+            assert not node.is_open
+            await node.close()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
