@@ -340,6 +340,40 @@ def test_what_is_too_large_is_never_unpacked(tmp_path, monkeypatch, version):
     run(main())
 
 
+@pytest.mark.parametrize(
+    ("codec", "size", "on_loop"),
+    [
+        (Codec.LZ4, 30_000, True),
+        (Codec.SNAPPY, 30_000, True),
+        (Codec.GZIP, 30_000, False),
+        (Codec.ZSTD, 30_000, False),
+        (Codec.LZ4, 80_000, False),
+    ],
+)
+def test_what_is_unpacked_on_the_loop_is_quick(tmp_path, monkeypatch, codec, size, on_loop):
+    """By the codec and the packed size; other topics' codecs mean packing anew, and that is a thread's work."""
+
+    async def main():
+        async with serving(tmp_path) as broker, connected(broker) as client:
+            broker.create_topic("t")
+            broker.create_topic("zstd", 1, {"compression.type": "zstd"})
+            where = []
+            prepare = Partition.prepare
+
+            def noting(self, records, **fields):
+                where.append(threading.current_thread() is threading.main_thread())
+                return prepare(self, records, **fields)
+
+            monkeypatch.setattr(Partition, "prepare", noting)
+            data = batch(random.Random(1).randbytes(size), codec=codec)
+            assert len(data) > preparation.PACKED_ON_LOOP
+            for topic in ("t", "zstd"):
+                assert (await client.produce(topic, data)).error_code == 0
+            assert where == [on_loop, False]
+
+    run(main())
+
+
 def test_a_few_bytes_that_unpack_to_many_are_not_unpacked_on_the_loop(tmp_path, monkeypatch):
     async def main():
         async with serving(tmp_path) as broker, connected(broker) as client:
