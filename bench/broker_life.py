@@ -99,7 +99,7 @@ def wait_made(address: str, partitions: int) -> None:
         answer = wire.ask(ApiKey.DESCRIBE_LOG_DIRS, 2, DescribeLogDirsRequest(topics=None))
         return partitions <= sum(len(topic.partitions) for found in answer.results for topic in found.topics)
 
-    wait_for(address, made)
+    wait_for(address, made, pause=0.2)  # an answer names them all: who asks all the time keeps the broker from its work
 
 
 def wait_record(address: str, topic: str) -> None:
@@ -116,7 +116,7 @@ def wait_record(address: str, topic: str) -> None:
     wait_for(address, fetched)
 
 
-def wait_for(address: str, answered: Callable[[BlockingWire], bool]) -> None:
+def wait_for(address: str, answered: Callable[[BlockingWire], bool], pause: float = 0.002) -> None:
     deadline = time.perf_counter() + PATIENCE
     while time.perf_counter() < deadline:
         try:
@@ -125,7 +125,7 @@ def wait_for(address: str, answered: Callable[[BlockingWire], bool]) -> None:
                     return
         except OSError:
             pass  # it is not there yet
-        time.sleep(0.002)
+        time.sleep(pause)
     raise AssertionError("no answer")
 
 

@@ -80,7 +80,7 @@ REQUESTS = [
         "broker/coordinator/shard.py",
         "except Exception:  # whatever it is",
         "except (KafkaError, OSError):  # whatever it is",
-        "unit/broker/coordinator/test_shard.py",
+        "unit/broker/coordinator/test_runtime.py",
     ),
     Mutant(
         "crowd-takes-the-last-descriptors",
