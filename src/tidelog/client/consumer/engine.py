@@ -12,6 +12,11 @@ Bounds: a partition is asked for while less than `max.partition.fetch.bytes` of 
 less than `fetch.max.bytes` are. So at most about two answers per partition are held, however slow the reader; and a
 fast reader never waits, as the next answer is on its way while it takes the one before.
 
+Two lanes to each broker, so that nobody waits for somebody else's records. A broker answers a fetch when any of its
+partitions has something, or after `fetch.max.wait.ms`: a partition that becomes wanted meanwhile would wait for that
+(in Java's consumer it does). So partitions that are read to their end are asked for on one connection, which may wait,
+and those that are known to have more, or were not asked before, on another, which never does.
+
 Errors: a leader that moved or cannot be reached is looked up anew, with back-off, for ever: a consumer outlives its
 brokers. An offset that the log does not hold is the business of `positions`. What retrying cannot mend is raised from
 the next `poll`, once per try.
@@ -32,6 +37,7 @@ from tidelog.client.consumer._records import Decoders, RecordCursor
 from tidelog.client.consumer.errors import OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.consumer.fetch_request import FetchLimits, send_fetch
 from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.client.offsets import READ_COMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_NODE, TopicPartition
@@ -45,8 +51,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tidelog.client.consumer")
 
-#: Fetches have connections of their own: one that waits for records must not hold up a question about offsets.
-_LANE = "fetch"
+#: The lanes, by the names of their connections. The one that waits has its own; the other shares that of questions.
+_WAITING = "fetch"
+_EAGER = ""
+
+#: A broker and one of the lanes to it.
+_Lane = tuple[int, str]
 
 
 class Buffered(NamedTuple):
@@ -91,8 +101,12 @@ class FetchEngine:
         self._limits = FetchLimits.of(cluster.config)
         self._check_crcs = cluster.config[keys.CHECK_CRCS]
         self._replica_age = cluster.config[common.METADATA_MAX_AGE_MS] / 1000
-        self._sessions: dict[int, FetchSession] = {}
-        self._in_flight: dict[int, asyncio.Task[None]] = {}
+        eager_wait = 0 if self._limits.min_bytes <= 1 else self._limits.max_wait_ms
+        self._eager_limits = self._limits._replace(max_wait_ms=eager_wait)
+        self._sessions: dict[_Lane, FetchSession] = {}
+        self._in_flight: dict[_Lane, asyncio.Task[None]] = {}
+        #: What is being asked for, wherever; none of it is asked for twice.
+        self._asked: set[tuple[TopicPartition, int]] = set()
         self._kicked = asyncio.Event()
 
     def kick(self) -> None:
@@ -132,23 +146,26 @@ class FetchEngine:
         except KafkaError as error:
             self._failed(ready, error)
             return
-        wanted: dict[int, dict[TopicPartition, Asked]] = {}
+        wanted: dict[_Lane, dict[TopicPartition, Asked]] = {}
         for part in ready:
             if self._may_ask(part, now):  # still, after the wait
                 self._want(part, wanted, now)
-        for node_id, asked in wanted.items():
-            if node_id not in self._in_flight:
-                self._in_flight[node_id] = asyncio.create_task(self._fetch(node_id, asked))
+        for lane, asked in wanted.items():
+            if lane not in self._in_flight:
+                self._asked.update((tp, entry.generation) for tp, entry in asked.items())
+                self._in_flight[lane] = asyncio.create_task(self._fetch(lane, asked))
 
     def _may_ask(self, part: PartitionState, now: float) -> bool:
-        if not part.fetchable or part.blocked_until > now or not self._positions.is_sound(part):
+        if not part.fetchable or part.blocked_until > now or (part.tp, part.generation) in self._asked:
+            return False
+        if not self._positions.is_sound(part):
             return False
         if part.buffered >= self._limits.partition_bytes:
             return False
         total = sum(other.buffered for other in self._subscription.partitions.values())
         return part.buffered == 0 or total < self._limits.max_bytes
 
-    def _want(self, part: PartitionState, wanted: dict[int, dict[TopicPartition, Asked]], now: float) -> None:
+    def _want(self, part: PartitionState, wanted: dict[_Lane, dict[TopicPartition, Asked]], now: float) -> None:
         """Note what to ask whom for this partition."""
         metadata = self._cluster.metadata
         try:
@@ -168,16 +185,22 @@ class FetchEngine:
         part.topic_id = topic_id
         epoch = metadata.partition(part.tp).leader_epoch
         position = FetchPosition(part.fetch_position, self._limits.partition_bytes, epoch, topic_id)
-        wanted.setdefault(node_id, {})[part.tp] = Asked(part, part.generation, position)
+        lane = _WAITING if 0 <= self._end_of(part) <= part.fetch_position else _EAGER
+        wanted.setdefault((node_id, lane), {})[part.tp] = Asked(part, part.generation, position)
 
-    async def _fetch(self, node_id: int, asked: dict[TopicPartition, Asked]) -> None:
-        """One exchange with one broker. A failed one costs the session: who knows what the broker has seen."""
-        session = self._sessions.setdefault(node_id, FetchSession())
+    def _end_of(self, part: PartitionState) -> int:
+        """Up to where the broker shows records, as it last said; -1 if it has not."""
+        return part.last_stable_offset if self._limits.isolation == READ_COMMITTED else part.high_watermark
+
+    async def _fetch(self, lane: _Lane, asked: dict[TopicPartition, Asked]) -> None:
+        """One exchange on one lane. A failed one costs the session: who knows what the broker has seen."""
+        session = self._sessions.setdefault(lane, FetchSession())
+        limits = self._limits if lane[1] == _WAITING else self._eager_limits
         positions = {tp: entry.position for tp, entry in asked.items()}
         began = self._cluster.clock.monotonic()
         try:
-            node = await self._cluster.node(node_id, lane=_LANE)
-            response = await send_fetch(node, session.plan(positions), positions, self._limits)
+            node = await self._cluster.node(lane[0], lane=lane[1])
+            response = await send_fetch(node, session.plan(positions), positions, limits)
             self._metrics.fetched(self._cluster.clock.monotonic() - began, response.throttle_time_ms)
             if session.accept(response.error_code, response.session_id):
                 if response.error_code:
@@ -190,7 +213,8 @@ class FetchEngine:
             session.reset()  # cancelled, or a fault of ours: the broker may have counted on
             raise
         finally:
-            del self._in_flight[node_id]
+            del self._in_flight[lane]
+            self._asked.difference_update((tp, entry.generation) for tp, entry in asked.items())
             self.kick()
 
     # --- taking answers -----------------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ class PartitionState:
         """Stand at another place from now on; what is buffered or on its way is of no use any more."""
         self.generation += 1
         self.stand, self.fetch_position = (offset, epoch), offset
+        self.high_watermark = self.last_stable_offset = NO_OFFSET
         self.reset, self.validated_epoch = None, NO_EPOCH
         self.forget_buffered()
 
