@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from tidelog.broker import config as keys
 from tidelog.broker.metadata.images import PartitionState
 from tidelog.broker.replication.isr import lagging, may_join
-from tidelog.common.errors import KafkaError
+from tidelog.common.errors import TidelogError
 from tidelog.common.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ logger = logging.getLogger("tidelog.replication")
 
 
 class AlterIsr(Protocol):
-    """The controller's side: raises KafkaError when it refuses."""
+    """The controller's side: raises KafkaError when it refuses, or what its store says when that fails."""
 
     def __call__(
         self, tp: TopicPartition, *, leader_epoch: int, isr: tuple[int, ...], partition_epoch: int
@@ -110,8 +110,11 @@ class IsrChanges:
         task.add_done_callback(self._tasks.discard)
 
     async def _change(self, partition: Partition, leading: LeaderState, isr: tuple[int, ...]) -> None:
-        """Ask, and take on what came of it, unless the controller has said something newer in the meantime: then this
-        answer is history, and so is `leading` if the leader epoch changed."""
+        """Ask, and take on what came of it, unless the wish is no longer open: then its answer is history.
+
+        A leadership that is over does not come back by it: the partition's log may be gone by now. And where the
+        controller has said something newer meanwhile, another wish may be under way, whose larger set still counts.
+        """
         try:
             state = await self._alter(
                 partition.tp,
@@ -119,12 +122,18 @@ class IsrChanges:
                 isr=isr,
                 partition_epoch=partition.partition_epoch,
             )
-        except KafkaError as error:
+        except TidelogError as error:
             logger.warning("%s: the controller refused the in-sync replicas %s: %s", partition.tp, isr, error)
         else:
-            if state.leader_epoch == partition.leader_epoch and state.partition_epoch >= partition.partition_epoch:
+            if _is_open(partition, leading, isr) and state.partition_epoch >= partition.partition_epoch:
                 partition.become(state)
         finally:
-            leading.settle()
+            if _is_open(partition, leading, isr):
+                leading.settle()
             partition.advance_high_watermark()
             self._on_changed(partition)
+
+
+def _is_open(partition: Partition, leading: LeaderState, isr: tuple[int, ...]) -> bool:
+    """Whether this very wish is what the partition's leader waits for."""
+    return partition.leading is leading and leading.pending_isr is isr

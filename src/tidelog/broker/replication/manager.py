@@ -134,9 +134,16 @@ class ReplicaManager:
     # -- what the controller decides ---------------------------------------------------------------------------------
 
     def apply_leader_and_isr(self, states: Sequence[PartitionState]) -> dict[TopicPartition, ErrorCode]:
-        """Take on the roles; answers the partitions that could not, with the reason."""
+        """Take on the roles; answers the partitions that could not, with the reason.
+
+        What is older than what is known here is refused and changes nothing: messages may come late, or twice.
+        """
         failures: dict[TopicPartition, ErrorCode] = {}
         for state in states:
+            if (refusal := self._outdated(state)) is not None:
+                logger.warning("%s: what the controller says is out of date: %s", state.tp, refusal)
+                failures[state.tp] = refusal.code
+                continue
             try:
                 self._apply(state)
             except KafkaError as error:
@@ -148,13 +155,16 @@ class ReplicaManager:
 
     def expect(self, states: Sequence[PartitionState]) -> None:
         """Take on the roles in new partitions, but make those later: when asked for them, or as time allows."""
-        self._expected.update((state.tp, state) for state in states)
+        self._expected.update((state.tp, state) for state in states if self._outdated(state) is None)
         if self._making is None or self._making.done():
             self._making = self._spawn("make-partitions", self._make_expected())
 
     async def _make_expected(self) -> None:
         while self._expected:
-            self.apply_leader_and_isr(list(islice(self._expected.values(), MAKE_CHUNK)))
+            chunk = list(islice(self._expected.values(), MAKE_CHUNK))
+            self.apply_leader_and_isr(chunk)
+            for state in chunk:  # also what was refused: it is not tried again
+                self._expected.pop(state.tp, None)
             await breathe()
 
     def _made(self, tp: TopicPartition) -> Partition | None:
@@ -164,14 +174,26 @@ class ReplicaManager:
             self.apply_leader_and_isr([state])
         return self._partitions.get(tp)
 
+    def _outdated(self, state: PartitionState) -> KafkaError | None:
+        """Why a role is not to be taken on: it belongs to a time, or to a topic, that is not the present one.
+
+        Within a leader epoch the partition epoch decides: a leader that changed its in-sync set knows of it by the
+        answer, which may overtake a message that the controller sent before.
+        """
+        known = self._partitions.get(state.tp) or self._expected.get(state.tp)
+        if known is None:
+            return None
+        if state.topic_id != known.topic_id:
+            return KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, "another topic of that name is hosted here")
+        now = (known.leader_epoch, known.partition_epoch)
+        if (state.leader_epoch, state.partition_epoch) < now:
+            return KafkaError(ErrorCode.STALE_CONTROLLER_EPOCH, f"epochs {now} are known")
+        return None
+
     def _apply(self, state: PartitionState) -> None:
         tp = state.tp
         self._expected.pop(tp, None)
         partition = self._partitions.get(tp)
-        if partition is not None and state.leader_epoch < partition.leader_epoch:
-            raise KafkaError(
-                ErrorCode.STALE_CONTROLLER_EPOCH, f"{tp} is at leader epoch {partition.leader_epoch} already"
-            )
         if partition is None:
             from tidelog.broker.replication.partition import Partition  # what a broker with no partitions goes without
 
