@@ -94,7 +94,7 @@ DISKS = [
         "broker/store/local.py",
         "                self._tree.take_back(commit.applied)\n",
         "                commit.applied.results.clear()\n",
-        "unit/broker/store/test_local_store.py",
+        "unit/broker/store/test_local.py",
     ),
     Mutant(
         "full-store-ends-the-broker",

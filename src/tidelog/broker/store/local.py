@@ -353,9 +353,13 @@ class LocalSession:
             callback()
 
     def fire(self, event: WatchEvent) -> None:
-        """Each session has its own watches, and hears of every change, its own included."""
+        """Each session has its own watches, and hears of every change, its own included. One that fails is its owner's
+        bug: those who wait for this commit, and for the next, have nothing to do with it."""
         for watch in self._watches.take(event):
-            watch(event)
+            try:
+                watch(event)
+            except Exception:
+                logger.exception("a watch of %s failed", event.path)
 
     async def _readable(self) -> None:
         self._check_alive()

@@ -164,3 +164,23 @@ def test_a_newer_format_is_refused(tmp_path):
     connection.close()
     with pytest.raises(StoreLostError, match="newer"):
         LocalStore(tmp_path / FILE_NAME)
+
+
+@async_test
+async def test_a_watch_that_fails_keeps_nobody_from_an_answer(tmp_path, caplog):
+    store = LocalStore(tmp_path / FILE_NAME)
+    session = store.session()
+    await session.create("/a")
+    heard = []
+
+    def fail(event):
+        heard.append(event.path)
+        raise RuntimeError("a watch's own bug")
+
+    await session.get("/a", watch=fail)
+    await session.exists("/b", watch=heard.append)
+    await asyncio.gather(session.set("/a", b"1"), session.create("/b"), session.create("/c"))
+    await session.set("/a", b"2")
+    assert (heard[0], heard[1].path) == ("/a", "/b")
+    assert "a watch of /a failed" in caplog.text
+    await store.close()
