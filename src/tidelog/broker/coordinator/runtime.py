@@ -70,7 +70,9 @@ class Runtime:
     # -- leadership ------------------------------------------------------------------------------------------------
 
     def on_elected(self, partition: int, epoch: int) -> None:
-        """This broker leads the partition from `epoch` on: load its shard."""
+        """This broker leads the partition from `epoch` on: load its shard, unless all of them have been stopped."""
+        if not self._running:
+            return
         present = self.shards.get(partition)
         if present is not None:
             if present.epoch >= epoch:

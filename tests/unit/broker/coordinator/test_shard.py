@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
 
 from support.coordinator import GroupHarness, TransactionHarness
 from tidelog.broker.coordinator import shard as shard_module
-from tidelog.broker.coordinator.group.machine import GroupMachine
 from tidelog.broker.coordinator.result import Result
 from tidelog.broker.coordinator.shard import ShardState
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -145,17 +143,6 @@ def test_what_waits_when_leadership_goes_is_told() -> None:
     harness.log.release()  # too late: nobody is answered twice
 
 
-def test_an_older_epoch_changes_nothing() -> None:
-    harness = GroupHarness()
-    shard = harness.runtime.shards[0]
-    harness.runtime.on_elected(0, shard.epoch)
-    harness.runtime.on_resigned(0, shard.epoch - 1)
-    assert harness.runtime.shards[0] is shard
-    harness.runtime.on_elected(0, shard.epoch + 1)
-    assert harness.runtime.shards[0] is not shard
-    assert shard.state is ShardState.CLOSED
-
-
 def test_a_load_is_sliced(monkeypatch: pytest.MonkeyPatch) -> None:
     harness = GroupHarness()
     for offset in range(5):
@@ -167,12 +154,6 @@ def test_a_load_is_sliced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert harness.write("g", commit).code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     harness.scheduler.run()
     assert harness.machine().state.offsets.get("g", ("a", 0)).offset == 4
-
-
-def test_no_topic_no_coordinator() -> None:
-    harness = GroupHarness()
-    harness.runtime._partitions = lambda: None
-    assert harness.write("g", commit).code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def test_a_record_that_is_none_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
@@ -254,30 +235,3 @@ def test_timers_that_are_pushed_forward_fire_once_at_the_last_time() -> None:
     shard.timers.set("x", 10, lambda: fired.append(1))  # type: ignore[arg-type,func-returns-value]  # as above
     harness.advance(2000)
     assert fired[1:] == [1]
-
-
-def test_a_record_that_cannot_be_replayed_is_tried_again_ever_more_rarely(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whatever the exception: the shard must not stay in LOADING, where nobody would try again."""
-    harness = GroupHarness()
-    harness.write("g", commit)
-    tries = []
-
-    def broken(self: GroupMachine, record: Any, producer_id: int = -1) -> None:
-        tries.append(harness.clock.monotonic())
-        raise RuntimeError("nobody foresaw this")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(GroupMachine, "replay", broken)
-        harness.runtime.on_resigned(0)
-        harness.runtime.on_elected(0, 9)
-        assert harness.runtime.shards[0].state is ShardState.CLOSED
-        assert not harness.runtime.loading
-        harness.scheduler.advance(200_000)
-    gaps = [later - earlier for earlier, later in itertools.pairwise(tries)]
-    assert gaps == pytest.approx([0.1 * 2**number for number in range(10)] + [60.0] * (len(gaps) - 10), rel=0.01)
-    assert "nobody foresaw this" in caplog.text
-    harness.scheduler.advance(60_000)
-    assert harness.runtime.shards[0].state is ShardState.ACTIVE
-    assert machine_offset(harness.machine()) == 1

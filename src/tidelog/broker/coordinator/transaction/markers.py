@@ -125,7 +125,9 @@ class MarkerSender:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, job: MarkerJob) -> None:
-        """Begin at once: what is led here is written before this returns, where the log allows it."""
+        """Begin in the loop's next turn: the machine that asks is in the midst of a step, and a marker on the groups'
+        topic is a write of another shard.
+        """
         task = asyncio.get_running_loop().create_task(self._bring_to_end(job))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
