@@ -56,10 +56,12 @@ if TYPE_CHECKING:
     from tidelog.broker.adoption.adopt import Adoption
     from tidelog.broker.background import Background
     from tidelog.broker.coordinator.coordinators import Coordinators
+    from tidelog.broker.handlers.services import HandlerServices
     from tidelog.broker.peers.connections import PeerConnections
     from tidelog.broker.purgatory.purgatories import Purgatories
     from tidelog.broker.replication.manager import ReplicaManager
     from tidelog.broker.replication.movers import ReplicaMovers
+    from tidelog.broker.workers import Workers
 
 logger = logging.getLogger(__name__)
 
@@ -188,6 +190,30 @@ class Node:
             self._peers = parts.PeerConnections(self.metadata, self.config.inter_broker_listener, name)
             self._closers.add(Stage.PEERS, "peers", self._peers.stop)
         return self._peers
+
+    def handler_services(self, workers: Workers) -> HandlerServices:
+        """What the handlers of requests use of this node. One that listens has them made once, and hands them to its
+        dispatcher; without sockets, a simulation calls handlers by these."""
+        return parts.HandlerServices(
+            node_id=self.node_id,
+            config=self.config,
+            clock=self.clock,
+            rng=self.rng,
+            fs=self.fs,
+            metadata=self.metadata,
+            topic_configs=self.configs,
+            store=self.store,
+            changes=self.changes,
+            controller=self.controller,
+            log_manager=self.log_manager,
+            replicas=self.replicas,
+            purgatories=self.purgatories,
+            workers=workers,
+            coordinators=self.begun_coordinators,
+            move_replica=lambda partition, directory: self.movers.move(partition, directory),
+            apply_broker_config=self.dynamic_configs.broker_changed,
+            apply_entity_config=self.dynamic_configs.entity_changed,
+        )
 
     # -- steps of the start ------------------------------------------------------------------------------------------
 

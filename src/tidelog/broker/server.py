@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tidelog.broker.handlers.services import HandlerServices
     from tidelog.broker.http import Health, HttpServer
     from tidelog.broker.network.server import SocketServer
-    from tidelog.broker.workers import Workers
 
 
 class Broker(Node):
@@ -88,7 +87,7 @@ class Broker(Node):
     async def _listen(self) -> list[Endpoint]:
         """Open the listeners; returns what clients are to be told of them."""
         workers = parts.Workers(parts.worker_threads(self.config), self.config[keys.QUEUED_MAX_REQUESTS])
-        self.services = self._services(workers)
+        self.services = self.handler_services(workers)
         dispatcher = parts.Dispatcher(self.services, self.metrics, self.clock)
         self.network = parts.SocketServer(self.config, self.clock, workers, dispatcher)
         self.network.sink.set_takers(parts.record_takers(self.replicas, self.purgatories, self.clock))
@@ -96,28 +95,6 @@ class Broker(Node):
         bound = await self.network.start()
         self.endpoints = [endpoint._replace(host=host, port=port) for endpoint, host, port in bound]
         return advertised_endpoints(self.config.advertised, {endpoint.name: port for endpoint, _, port in bound})
-
-    def _services(self, workers: Workers) -> HandlerServices:
-        return parts.HandlerServices(
-            node_id=self.node_id,
-            config=self.config,
-            clock=self.clock,
-            rng=self.rng,
-            fs=self.fs,
-            metadata=self.metadata,
-            topic_configs=self.configs,
-            store=self.store,
-            changes=self.changes,
-            controller=self.controller,
-            log_manager=self.log_manager,
-            replicas=self.replicas,
-            purgatories=self.purgatories,
-            workers=workers,
-            coordinators=self.begun_coordinators,
-            move_replica=lambda partition, directory: self.movers.move(partition, directory),
-            apply_broker_config=self.dynamic_configs.broker_changed,
-            apply_entity_config=self.dynamic_configs.entity_changed,
-        )
 
     def _coordinators_begun(self, coordinators: Coordinators) -> None:
         self.network.sink.set_takers(parts.group_takers(coordinators, self.metadata, self.clock))

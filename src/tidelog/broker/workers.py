@@ -4,13 +4,16 @@ At most `limit` pieces (queued.max.requests) wait or run at a time. When there a
 and the connections stop looking at new requests, until there is room again. A piece counts until its thread has let go
 of it, whether or not its client is still there: a thread cannot be stopped, so who asks and leaves makes no room. One
 that no thread has begun is dropped with its client.
+
+Which threads is a seam: on a loop whose time is virtual the executor does the work where it is asked for
+(`tidelog.testing.loop.InPlace`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidelog.broker import config as keys
@@ -33,11 +36,22 @@ def _nothing_to_hold(held: bool) -> None:
     """Where no requests come in."""
 
 
+def _threads(count: int) -> Executor:
+    return ThreadPoolExecutor(count, "tidelog-worker")
+
+
 class Workers:
-    def __init__(self, threads: int, limit: int, on_full: Callable[[bool], None] | None = None) -> None:
+    def __init__(
+        self,
+        threads: int,
+        limit: int,
+        on_full: Callable[[bool], None] | None = None,
+        make_executor: Callable[[int], Executor] = _threads,
+    ) -> None:
         """`on_full` may be set later: whoever holds back requests is made of parts that need these workers."""
         self.threads = threads
-        self.executor = ThreadPoolExecutor(threads, "tidelog-worker")
+        self._make_executor = make_executor
+        self.executor = make_executor(threads)
         self._limit = limit
         self.on_full = on_full or _nothing_to_hold
         self._queued = 0
@@ -46,7 +60,7 @@ class Workers:
         """Have so many threads from now on; the others end with what they have been given."""
         if threads != self.threads:
             before, self.threads = self.executor, threads
-            self.executor = ThreadPoolExecutor(threads, "tidelog-worker")
+            self.executor = self._make_executor(threads)
             before.shutdown(wait=False)
 
     def __len__(self) -> int:

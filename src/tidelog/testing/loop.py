@@ -4,15 +4,18 @@
     loop.run_until_complete(main())         # a week of retention, expiry and time-outs passes in a second
 
 Everything of a broker below its sockets runs on it as on any asyncio loop: logs, store, controller, replicas,
-purgatories, coordinators (`tidelog.broker.node.Node`). Three things differ.
+purgatories, coordinators (`tidelog.broker.node.Node`), and the handlers of requests (`Node.handler_services`). Three
+things differ.
 
 - **Time** is a number. It stands still while anything is ready to run, and then becomes the time of the next timer:
   what a program does takes no time, what it waits for takes exactly as long as it says. Give parts that ask for the
   time a `LoopClock` of this loop (`tidelog.testing.clock`): timers and clock then agree to the microsecond.
 - **There is one thread.** `run_in_executor` does the work at once, where it is called, and its outcome is there in the
-  loop's next turn, as a thread's would be. The embedded store writes that way, too. So a run does the same things in
-  the same order each time: with the same seed and the same disk, two runs are equal, event by event. What that leaves
-  out is what only threads do: an append while its segment is being synced. For those there are tests on uvloop.
+  loop's next turn, as a thread's would be. The embedded store writes that way, too, and the handlers' long work with
+  `Workers(…, make_executor=InPlace)`. So a run does the same things in the same order each time: with the same seed and
+  the same disk, two runs are equal, event by event. What that leaves out is what only threads do: an append while its
+  segment is being synced. For those there are tests on uvloop. (Logs that must be recovered are read by several threads
+  unless `num.recovery.threads.per.data.dir` is 1.)
 - **There are no sockets.** A loop that waits for the outside would wait for ever, as its time does not pass by itself.
   When nothing is ready, no timer is set and the main coroutine has not ended, it never will: that is an error here
   (`Stuck`), where asyncio would hang.
@@ -27,12 +30,29 @@ import asyncio
 import heapq
 from asyncio import base_events, events
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from contextvars import Context
 from itertools import count
 from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+class InPlace(Executor):
+    """Does the work where it is submitted, for whoever has an executor of his own (`tidelog.broker.workers`): as if by
+    any number of threads that take no time."""
+
+    def __init__(self, threads: int = 0) -> None:
+        """Made as executors with threads are."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        done: Future[T] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is the outcome
+            done.set_exception(error)
+        return done
 
 
 class Stuck(Exception):
