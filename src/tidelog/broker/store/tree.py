@@ -40,7 +40,7 @@ from tidelog.broker.store.errors import (
 from tidelog.common.named_tuple import NamedTuple
 
 
-class Node:
+class DataNode:
     """One node. Its path is the key under which the tree keeps it; `children` are names, not paths."""
 
     __slots__ = ("child_version", "children", "created", "data", "ephemeral_owner", "modified", "version")
@@ -88,10 +88,10 @@ class Tree:
     def __init__(self, rows: Iterable[Row] = (), transaction: int = 0) -> None:
         """Rebuild from rows, in any order that has parents before children (sorted by path does)."""
         self.transaction = transaction
-        self.nodes: dict[str, Node] = {"/": Node(b"", 0, 0)}
+        self.nodes: dict[str, DataNode] = {"/": DataNode(b"", 0, 0)}
         self.ephemerals: dict[int, set[str]] = {}
         for row in rows:
-            node = Node(row.data, row.created, row.modified, row.version, row.child_version)
+            node = DataNode(row.data, row.created, row.modified, row.version, row.child_version)
             if row.path == "/":
                 self.nodes["/"] = node
                 continue
@@ -99,7 +99,7 @@ class Tree:
             parent, name = split(row.path)
             self.nodes[parent].children.add(name)
 
-    def node(self, path: str) -> Node:
+    def node(self, path: str) -> DataNode:
         """Raises NoNodeError, or InvalidPathError for what could never be there: the cheap look comes first."""
         try:
             return self.nodes[path]
@@ -169,7 +169,7 @@ class Tree:
         if path in self.nodes:
             raise NodeExistsError(path)
         owner = session if operation.ephemeral else 0
-        self.nodes[path] = Node(operation.data, self.transaction, self.transaction, owner=owner)
+        self.nodes[path] = DataNode(operation.data, self.transaction, self.transaction, owner=owner)
         if owner:
             self.ephemerals.setdefault(owner, set()).add(path)
         self._link(parent, name)
@@ -217,12 +217,12 @@ class Tree:
         applied.events.extend((WatchEvent(Event.DELETED, path), WatchEvent(Event.CHILD, parent_path)))
         applied.touched.update((path, parent_path))
 
-    def _link(self, parent: Node, name: str, child_version_step: int = 1) -> None:
+    def _link(self, parent: DataNode, name: str, child_version_step: int = 1) -> None:
         """Undoing a deletion steps back: the child version counts what happened, and names sequential nodes."""
         parent.children.add(name)
         parent.child_version += child_version_step
 
-    def _remove(self, path: str, owner: int, parent: Node, name: str, child_version_step: int) -> None:
+    def _remove(self, path: str, owner: int, parent: DataNode, name: str, child_version_step: int) -> None:
         """Deletes a node, or undoes its making: then the parent's child version steps back, as if it had never been."""
         del self.nodes[path]
         parent.children.discard(name)
@@ -256,6 +256,6 @@ def ancestors(path: str) -> Iterator[str]:
         position = path.find("/", position + 1)
 
 
-def _check_version(path: str, node: Node, operation: SetData | Delete | Check) -> None:
+def _check_version(path: str, node: DataNode, operation: SetData | Delete | Check) -> None:
     if operation.version not in (ANY_VERSION, node.version):
         raise BadVersionError(path, f"expected version {operation.version}, it is {node.version}")
