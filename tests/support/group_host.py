@@ -10,7 +10,7 @@ A real consumer runs listeners when its user polls; this one waits at `turn`, wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import consumer as keys
@@ -96,6 +96,13 @@ class FakeHost:
         self.commits.member = self.member
         await self.member.start()
         return self.member
+
+    async def poll_until(self, condition: Callable[[], object]) -> None:
+        """Wait as a user does who polls meanwhile."""
+        assert self.member is not None
+        while not condition():
+            self.member.polled()
+            await asyncio.sleep(0.001)
 
     async def leave(self) -> None:
         assert self.member is not None

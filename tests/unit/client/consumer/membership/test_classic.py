@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -47,12 +48,13 @@ async def members(
 
 
 def shared(hosts: list[FakeHost], partitions: int = 4) -> Callable[[], bool]:
-    """All partitions are owned, each once, and everybody is at rest."""
+    """All partitions are owned, each once and in equal shares, and everybody is at rest."""
 
     def check() -> bool:
         owned = [tp for host in hosts for tp in host.owned()]
         at_rest = all(host.member is not None and host.member.state == "stable" for host in hosts)
-        return at_rest and len(owned) == len(set(owned)) == partitions
+        sizes = [len(host.owned()) for host in hosts]
+        return at_rest and len(owned) == len(set(owned)) == partitions and max(sizes) - min(sizes) <= 1
 
     return check
 
@@ -147,11 +149,7 @@ async def test_heartbeats_do_not_wait_for_the_users_turn(broker: Broker, group: 
         await second.join(broker.address, {"group.id": group, **quick})
         assert first.member is not None
         generation = first.member.group_metadata().generation_id
-        beats = first.cluster
-        assert beats is not None
         await until(lambda: first.member is not None and first.member.state == "revoking")
-        import asyncio
-
         await asyncio.sleep(1)
         assert first.member.group_metadata().generation_id == generation
         assert first.words() == ["assign"]
@@ -167,6 +165,7 @@ async def test_a_user_who_does_not_poll_is_put_out_and_told(
 ) -> None:
     with caplog.at_level(logging.WARNING, "tidelog.client.consumer"):
         async with members(broker, group, 1, {"max.poll.interval.ms": 400, "client.id": "slow"}) as (host,):
+            await host.poll_until(shared([host]))
             await until(lambda: host.member is not None and host.member.state == "idle")
             assert "consumer slow of group" in caplog.text
             assert "max.poll.interval.ms=400" in caplog.text
@@ -174,9 +173,7 @@ async def test_a_user_who_does_not_poll_is_put_out_and_told(
             assert host.commits is not None
             with pytest.raises(CommitFailedError):
                 await host.commits.commit({TopicPartition("t", 0): OffsetAndMetadata(1)})
-            assert host.member is not None
-            host.member.polled()
-            await until(lambda: host.words()[:3] == ["assign", "lose", "assign"])
+            await host.poll_until(lambda: host.words() == ["assign", "lose", "assign"])
 
 
 @async_test
