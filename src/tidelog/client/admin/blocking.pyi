@@ -399,7 +399,9 @@ class Admin:
     def alter_user_scram_credentials(
         self, alterations: Iterable[ScramUpsertion | ScramDeletion], *, timeout: float | None = None
     ) -> Outcomes[str, None]:
-        """Set and delete credentials; all changes of a user succeed or fail together."""
+        """Set and delete credentials. Several changes of one user are made one after another (Kafka's controllers take
+        one per request) until one fails, which is then that user's outcome.
+        """
     def describe_acls(self, matching: AclFilter | None = None, *, timeout: float | None = None) -> list[AclBinding]:
         """All bindings that match; without a filter, all that there are."""
     def create_acls(

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from tidelog.client.admin.hints import failure
+from tidelog.client.admin.hints import failure, with_next_step
 from tidelog.client.admin.outcomes import Answers, Outcomes, PartialError
 from tidelog.client.admin.routes import BROKER, Route
 from tidelog.client.cluster.client import ClusterClient
@@ -166,7 +166,7 @@ class Call:
         lookups = (self._within(route.node(self.cluster, key)) for key in keys)
         for key, found in zip(keys, await _all(lookups), strict=True):
             if isinstance(found, KafkaError):
-                said.append((key, found, found.retriable or found.code in route.again))
+                said.append((key, with_next_step(found), found.retriable or found.code in route.again))
             else:
                 parts.setdefault((found, key if ways.alone else None), []).append(key)
         sends = (self._send(node, part, ways) for (node, _), part in parts.items())
@@ -219,7 +219,7 @@ def _version(node: NodeClient, request: Any, lowest: int, highest: int | None) -
     try:
         version = node.version_of(api.key, highest)
     except KafkaError as error:
-        raise failure(error.code, error.message) from error
+        raise with_next_step(error) from error
     if version < lowest:
         text = f"{node.peer} serves {api.name} up to version {version}, and this takes version {lowest}"
         raise failure(ErrorCode.UNSUPPORTED_VERSION, text)

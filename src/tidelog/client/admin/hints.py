@@ -73,6 +73,11 @@ def failure(code: int, message: str | None = None, about: object = "") -> KafkaE
     return KafkaError(known, f"{subject}{text}{f'; {step}' if step else ''}.")
 
 
+def with_next_step(error: KafkaError) -> KafkaError:
+    """An error that came from elsewhere, with a next step. Those with more to tell than a code are left as they are."""
+    return failure(error.code, error.message) if type(error) is KafkaError and error.code in _NEXT else error
+
+
 def _is_named(about: str, text: str) -> bool:
     """Whether the broker's own text says what it is about."""
     return re.search(rf"(?<![\w.-]){re.escape(about.split()[-1])}(?![\w-])", text) is not None

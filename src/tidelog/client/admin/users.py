@@ -7,12 +7,13 @@ but cannot be turned back. That takes some milliseconds per user, on purpose.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
 from tidelog.client.admin.base import AdminBase
+from tidelog.client.admin.call import Call
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import ANYBODY, CONTROLLER
@@ -86,32 +87,43 @@ class UserAdmin(AdminBase):
     async def alter_user_scram_credentials(
         self, alterations: Iterable[ScramUpsertion | ScramDeletion], *, timeout: float | None = None
     ) -> Outcomes[str, None]:
-        """Set and delete credentials; all changes of a user succeed or fail together."""
-        wanted: dict[str, list[ScramUpsertion | ScramDeletion]] = {}
+        """Set and delete credentials. Several changes of one user are made one after another (Kafka's controllers take
+        one per request) until one fails, which is then that user's outcome.
+        """
+        call = self._call(timeout)
+        rest: dict[str, list[ScramUpsertion | ScramDeletion]] = {}
         for each in alterations:
             if each.mechanism is ScramMechanism.UNKNOWN:
                 raise UsageError(f"user {each.user}: the mechanism must be SCRAM_SHA_256 or SCRAM_SHA_512")
-            wanted.setdefault(each.user, []).append(each)
-        rng = self._cluster.rng
+            rest.setdefault(each.user, []).append(each)
+        altered: Outcomes[str, None] = Outcomes(dict.fromkeys(rest))
+        while rest:
+            now = {user: changes[0] for user, changes in rest.items()}
+            altered |= await self._alter_one_each(call, now)
+            rest = {user: changes[1:] for user, changes in rest.items() if changes[1:] and altered[user] is None}
+        return altered
 
+    async def _alter_one_each(
+        self, call: Call, changes: Mapping[str, ScramUpsertion | ScramDeletion]
+    ) -> Outcomes[str, None]:
         def ask(users: list[str]) -> messages.AlterUserScramCredentialsRequest:
-            changes = [each for user in users for each in wanted[user]]
+            chosen = [changes[user] for user in users]
             return messages.AlterUserScramCredentialsRequest(
-                deletions=[
-                    messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion(
-                        name=each.user, mechanism=int(each.mechanism)
-                    )
-                    for each in changes
-                    if isinstance(each, ScramDeletion)
-                ],
-                upsertions=[_upsertion(each, rng) for each in changes if isinstance(each, ScramUpsertion)],
+                deletions=[_deletion(each) for each in chosen if isinstance(each, ScramDeletion)],
+                upsertions=[_upsertion(each, call.cluster.rng) for each in chosen if isinstance(each, ScramUpsertion)],
             )
 
         def read(response: Any, users: list[str]) -> Answers[str, None]:
             for each in response.results:
                 yield each.user, outcome(None, each.error_code, each.error_message, f"user {each.user}")
 
-        return await self._call(timeout).each(wanted, CONTROLLER, ask, read)
+        return await call.each(changes, CONTROLLER, ask, read)
+
+
+def _deletion(gone: ScramDeletion) -> messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion:
+    return messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion(
+        name=gone.user, mechanism=int(gone.mechanism)
+    )
 
 
 def _upsertion(new: ScramUpsertion, rng: Rng) -> messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
