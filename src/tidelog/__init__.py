@@ -16,39 +16,101 @@ __version__ = "0.1.0"
 # A name by which only type checkers know this; at run time nothing is imported here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tidelog.client.admin.blocking import Admin
+    from tidelog.client.admin.topic_values import NewTopic
+    from tidelog.client.consumer._records import ConsumerRecord
+    from tidelog.client.consumer.blocking import Consumer
+    from tidelog.client.consumer.commits import CommitFailedError
+    from tidelog.client.consumer.errors import NoOffsetForPartitionError, OffsetOutOfRangeError, WakeupError
+    from tidelog.client.consumer.handling.policies import dead_letter, retry, skip, stop
+    from tidelog.client.consumer.interceptors import ConsumerInterceptor
+    from tidelog.client.consumer.listener import ConsumerRebalanceListener
+    from tidelog.client.consumer.records import ConsumerRecords
+    from tidelog.client.producer._batch import RecordFuture
+    from tidelog.client.producer.blocking import Producer
+    from tidelog.client.producer.interceptors import ProducerInterceptor
+    from tidelog.client.producer.partitioners import Partitioner
+    from tidelog.client.producer.record import ProducerRecord, RecordMetadata
+    from tidelog.client.serialization import Deserializer, Serializer
     from tidelog.client.values import ConsumerGroupMetadata, Node, OffsetAndMetadata, OffsetAndTimestamp, Token
     from tidelog.common.errors import ErrorCode, KafkaError, TidelogError, UsageError
     from tidelog.common.types import TopicPartition
+    from tidelog.net.stages import ConnectError
 
 #: Where each public name lives.
 _HOMES = {
     "Admin": "tidelog.client.admin.blocking",
+    "CommitFailedError": "tidelog.client.consumer.commits",
+    "ConnectError": "tidelog.net.stages",
     "Consumer": "tidelog.client.consumer.blocking",
     "ConsumerGroupMetadata": "tidelog.client.values",
+    "ConsumerInterceptor": "tidelog.client.consumer.interceptors",
+    "ConsumerRebalanceListener": "tidelog.client.consumer.listener",
+    "ConsumerRecord": "tidelog.client.consumer._records",
+    "ConsumerRecords": "tidelog.client.consumer.records",
+    "Deserializer": "tidelog.client.serialization",
     "ErrorCode": "tidelog.common.errors",
     "KafkaError": "tidelog.common.errors",
+    "NewTopic": "tidelog.client.admin.topic_values",
+    "NoOffsetForPartitionError": "tidelog.client.consumer.errors",
     "Node": "tidelog.client.values",
     "OffsetAndMetadata": "tidelog.client.values",
     "OffsetAndTimestamp": "tidelog.client.values",
+    "OffsetOutOfRangeError": "tidelog.client.consumer.errors",
+    "Partitioner": "tidelog.client.producer.partitioners",
     "Producer": "tidelog.client.producer.blocking",
+    "ProducerInterceptor": "tidelog.client.producer.interceptors",
+    "ProducerRecord": "tidelog.client.producer.record",
+    "RecordFuture": "tidelog.client.producer._batch",
+    "RecordMetadata": "tidelog.client.producer.record",
+    "Serializer": "tidelog.client.serialization",
     "TidelogError": "tidelog.common.errors",
     "Token": "tidelog.client.values",
     "TopicPartition": "tidelog.common.types",
     "UsageError": "tidelog.common.errors",
+    "WakeupError": "tidelog.client.consumer.errors",
+    "dead_letter": "tidelog.client.consumer.handling.policies",
+    "retry": "tidelog.client.consumer.handling.policies",
+    "skip": "tidelog.client.consumer.handling.policies",
+    "stop": "tidelog.client.consumer.handling.policies",
 }
 
 __all__ = [
+    "Admin",
+    "CommitFailedError",
+    "ConnectError",
+    "Consumer",
     "ConsumerGroupMetadata",
+    "ConsumerInterceptor",
+    "ConsumerRebalanceListener",
+    "ConsumerRecord",
+    "ConsumerRecords",
+    "Deserializer",
     "ErrorCode",
     "KafkaError",
+    "NewTopic",
+    "NoOffsetForPartitionError",
     "Node",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OffsetOutOfRangeError",
+    "Partitioner",
+    "Producer",
+    "ProducerInterceptor",
+    "ProducerRecord",
+    "RecordFuture",
+    "RecordMetadata",
+    "Serializer",
     "TidelogError",
     "Token",
     "TopicPartition",
     "UsageError",
+    "WakeupError",
     "__version__",
+    "dead_letter",
+    "retry",
+    "skip",
+    "stop",
 ]
 
 

@@ -9,25 +9,24 @@ Their sockets are on the caller's own loop, asyncio's or uvloop; there is no thr
 its first use.
 """
 
-from __future__ import annotations
+TYPE_CHECKING = False  # for type checkers it is true; at run time nothing is imported here
+if TYPE_CHECKING:
+    from tidelog.client.admin.aio import Admin
+    from tidelog.client.consumer.aio import Consumer
+    from tidelog.client.producer.aio import Producer
 
-_HOMES = {
-    "Admin": "tidelog.client.admin.aio",
-    "Consumer": "tidelog.client.consumer.aio",
-    "Producer": "tidelog.client.producer.aio",
-}
+__all__ = ["Admin", "Consumer", "Producer"]
 
 
 def __getattr__(name: str) -> object:
     """Import a client with its first use (PEP 562)."""
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module 'tidelog.aio' has no attribute {name!r}")
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(home), name)
+    value = globals()[name] = getattr(import_module(f"tidelog.client.{name.lower()}.aio"), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

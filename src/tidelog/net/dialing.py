@@ -3,6 +3,9 @@
 Done by hand rather than by `create_connection`, for three reasons: socket buffers must have their size before the
 connection is made, as the TCP window is agreed on then; the addresses of a name are tried one after the other, each
 with its share of the time (`client.dns.lookup=use_all_dns_ips`); and each stage has an error of its own.
+
+A socket that is not handed on is closed here, whatever happens: also when whoever waits for it is cancelled, in the
+middle of any stage.
 """
 
 from __future__ import annotations

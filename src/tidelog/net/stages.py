@@ -25,6 +25,8 @@ from tidelog.common.errors import ErrorCode, KafkaError
 
 
 class Stage(Enum):
+    """In the order in which a connection passes them; the values are the words of the messages."""
+
     DNS = "DNS"
     TCP = "TCP"
     TLS = "TLS"
@@ -59,6 +61,9 @@ class ConnectError(KafkaError):
 
 
 def dns_failed(peer: str, host: str, error: OSError) -> ConnectError:
+    """Worth another try: names come and go with the machines that they are for, above all in a cluster of containers
+    that has just been started.
+    """
     advice = f"Does this machine know the name {host}? Check its spelling, DNS and /etc/hosts."
     return ConnectError(Stage.DNS, peer, reason_of(error), advice)
 

@@ -51,6 +51,7 @@ class Credential(NamedTuple):
 
 
 def make_credential(mechanism: str, password: str, salt: bytes, iterations: int = MIN_ITERATIONS) -> Credential:
+    """What to keep of a password. The iterations make guessing it from the credential slow, and each log-in as well."""
     digest = DIGESTS[mechanism]
     salted = hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", digest)
@@ -133,6 +134,9 @@ class ScramServer:
         return self._offer(text) if self._credential is None else self._check(self._credential, text)
 
     def _offer(self, client_first: str) -> bytes:
+        """Who it claims to be decides about salt and iterations. From here on both sides collect what was spoken: all
+        of it is signed in the end, so that nobody in between can have changed a word.
+        """
         match = _CLIENT_FIRST.fullmatch(client_first)
         if match is None:
             raise failed("the client's first message is not SCRAM")
@@ -150,6 +154,9 @@ class ScramServer:
         return first.encode()
 
     def _check(self, credential: Credential, client_final: str) -> bytes:
+        """The proof is the client key, hidden by a signature that the stored key makes: what is left when the signature
+        is taken away again must be the key whose hash we have.
+        """
         match = _CLIENT_FINAL.fullmatch(client_final)
         if match is None or match["nonce"] != self._nonce or not _bytes(match["binding"]).startswith(b"n,"):
             raise failed("the client's last message does not belong to this exchange")
@@ -169,6 +176,7 @@ def _nonce(rng: Rng | None) -> str:
 
 
 def _escape(name: str) -> str:
+    """Commas separate the attributes of a message, so names may have none."""
     return name.replace("=", "=3D").replace(",", "=2C")
 
 
