@@ -74,8 +74,10 @@ class TidelogServer:
         assert self.process is not None
         assert self.process.stdout is not None
         deadline = time.monotonic() + timeout
+        poll = select.poll()  # not `select`, which knows no descriptor above 1023: tests before may hold many files
+        poll.register(self.process.stdout, select.POLLIN)
         while time.monotonic() < deadline:
-            if select.select([self.process.stdout], [], [], 0.1)[0]:
+            if poll.poll(100):
                 return self.process.stdout.readline().decode().strip()
             if self.process.poll() is not None:
                 break
