@@ -139,9 +139,22 @@ class NodeClient:
         timeout: float | None = None,
         answered: bool = True,
     ) -> Any:
-        """Send a request and wait for its response (None at once if it is never answered)."""
+        """Send a request and wait for its response (None at once if it is never answered).
+
+        An answer that cannot be read is a KafkaError (NETWORK_EXCEPTION), and the end of the connection.
+        """
         if self._renew_at is not None:
             await self._keep_authenticated()
+        try:
+            return await self._exchange(request, version, highest, timeout, answered)
+        except ProtocolError as error:
+            self._connection.close()
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"what {self.peer} sent cannot be read: {error}") from error
+
+    async def _exchange(
+        self, request: Any, version: int | None, highest: int | None, timeout: float | None, answered: bool
+    ) -> Any:
+        """What cannot be read is a ProtocolError here: who greets a stranger wants to know what the stranger said."""
         key = spec_of(request).key
         if version is None:
             version = self.version_of(key, highest)
@@ -216,10 +229,11 @@ class NodeClient:
         """Learn what the broker serves. One that is older than our ApiVersions says error 35, always in version 0."""
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
         version = API[ApiKey.API_VERSIONS].latest_stable
-        response: ApiVersionsResponse = await self.send(request, version)
+        response: ApiVersionsResponse = await self._exchange(request, version, None, None, True)
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
             offered = {served.api_key: served.max_version for served in response.api_keys}
-            response = await self.send(request, min(version, offered.get(ApiKey.API_VERSIONS, 0)))
+            older = min(version, offered.get(ApiKey.API_VERSIONS, 0))
+            response = await self._exchange(request, older, None, None, True)
         if response.error_code:
             raise KafkaError(response.error_code, f"{self.peer} refused ApiVersions")
         self.versions = {r.api_key: VersionRange(r.min_version, r.max_version) for r in response.api_keys}
