@@ -18,6 +18,7 @@ from enum import IntEnum
 from typing import Any, TypeVar
 
 from tidelog.client.cluster.backoff import Backoff
+from tidelog.client.cluster.bootstrap import Bootstrap
 from tidelog.client.cluster.connections import Connections
 from tidelog.client.cluster.metadata import ClusterMetadata, Node, TopicInfo
 from tidelog.client.config import client_config
@@ -27,7 +28,6 @@ from tidelog.common.config import Config
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import Rng, system_rng
 from tidelog.common.types import NO_NODE, TopicPartition
-from tidelog.net.dialing import canonical_names
 from tidelog.net.node_client import NodeClient
 from tidelog.net.pauses import pause
 from tidelog.net.stages import ConnectError, Stage, advertised_failed
@@ -72,7 +72,7 @@ class ClusterClient:
         self.clock = clock
         self.rng = rng or system_rng()
         self.metadata = ClusterMetadata(self.config[keys.METADATA_MAX_AGE_MS])
-        self._bootstrap = keys.bootstrap_addresses(self.config)
+        self._bootstrap = Bootstrap(self.config)
         self._backoff = Backoff(
             self.config[keys.RETRY_BACKOFF_MS] / 1000, self.config[keys.RETRY_BACKOFF_MAX_MS] / 1000
         )
@@ -134,14 +134,8 @@ class ClusterClient:
         known = [(node.host, node.port) for node in self.metadata.nodes.values()]
         self.rng.shuffle(known)
         if not known or self.config[keys.METADATA_RECOVERY_STRATEGY] == "rebootstrap":
-            known += await self._bootstrap_addresses()
+            known += await self._bootstrap.addresses()
         return sorted(dict.fromkeys(known), key=self._connections.wait_of)
-
-    async def _bootstrap_addresses(self) -> list[tuple[str, int]]:
-        """As they were given; or by the names that their addresses have of their own (`client.dns.lookup`)."""
-        if self.config[keys.CLIENT_DNS_LOOKUP] == "use_all_dns_ips":
-            return self._bootstrap
-        return [name for host, port in self._bootstrap for name in await canonical_names(host, port)]
 
     async def leader(self, tp: TopicPartition) -> Node:
         """The partition's leader, from metadata that is fresh enough."""

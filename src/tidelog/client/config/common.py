@@ -8,8 +8,8 @@ the same constant gives it.
 from __future__ import annotations
 
 from tidelog.client.config.parsing import ClientConfig, ClientKeys
-from tidelog.common.config import Config, at_least, not_empty, one_of
 from tidelog.common.config import Type as T
+from tidelog.common.config import at_least, not_empty, one_of
 from tidelog.common.errors import UsageError
 
 KEYS = ClientKeys("All clients")
@@ -120,14 +120,3 @@ def constant_backoffs(config: ClientConfig) -> dict[str, object]:
         if config.is_set(first) and not config.is_set(longest) and config[first] > config[longest]:
             settled[longest.name] = config[first]
     return settled
-
-
-def bootstrap_addresses(config: Config) -> list[tuple[str, int]]:
-    """`host:port` texts as pairs; IPv6 addresses in brackets."""
-    addresses = []
-    for text in config[BOOTSTRAP_SERVERS]:
-        host, colon, port = text.rpartition(":")
-        if not colon or not port.isdigit() or not 0 < int(port) < 65536:
-            raise UsageError(f"{text!r} in bootstrap.servers is not of the form host:port")
-        addresses.append((host.removeprefix("[").removesuffix("]"), int(port)))
-    return addresses

@@ -350,32 +350,3 @@ def test_beginning_anew(settings: dict[str, str], error: int) -> None:
             assert broker.connections == 2
 
     run(scenario)
-
-
-def test_canonical_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        names = {"127.0.0.1": "broker-1.example", "127.0.0.2": "broker-2.example"}
-
-        async def addresses(host: str, port: int) -> list[Any]:
-            return [(socket.AF_INET, (ip, port)) for ip in (*names, "127.0.0.3")]
-
-        async def name_of(address: tuple[str, int], flags: int = 0) -> tuple[str, str]:
-            if address[0] not in names:
-                raise OSError("no name")
-            return names[address[0]], str(address[1])
-
-        monkeypatch.setattr(dialing, "addresses_of", addresses)
-        monkeypatch.setattr(loop, "getnameinfo", name_of)
-        settings = {
-            "bootstrap.servers": "alias.example:9092",
-            "client.dns.lookup": "resolve_canonical_bootstrap_servers_only",
-        }
-        async with ClusterClient(settings) as cluster:
-            assert await cluster._bootstrap_addresses() == [
-                ("broker-1.example", 9092),
-                ("broker-2.example", 9092),
-                ("127.0.0.3", 9092),
-            ]
-
-    run(scenario)

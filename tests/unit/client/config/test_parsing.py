@@ -181,14 +181,6 @@ def test_a_long_first_wait_is_the_longest() -> None:
     assert producing(retry_backoff_ms=5_000, retry_backoff_max_ms=100)[common.RETRY_BACKOFF_MAX_MS] == 100
 
 
-def test_addresses() -> None:
-    config = parse(admin.KEYS, {"bootstrap.servers": "a:1, [::1]:2"})
-    assert common.bootstrap_addresses(config) == [("a", 1), ("::1", 2)]
-    for wrong in ("a", "a:b", "a:0", "a:65536"):
-        with pytest.raises(UsageError, match="is not of the form host:port"):
-            common.bootstrap_addresses(parse(admin.KEYS, {"bootstrap.servers": wrong}))
-
-
 def test_every_constant_is_a_key_of_its_client() -> None:
     for module in (common, producer, consumer, admin):
         constants = {key.name for key in vars(module).values() if isinstance(key, Key)}
