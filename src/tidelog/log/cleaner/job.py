@@ -20,6 +20,7 @@ from tidelog.log.cleaner.cleaned_transactions import CleanedTransactions
 from tidelog.log.cleaner.errors import CleaningAborted
 from tidelog.log.cleaner.plan import LogToClean, SegmentSizes, group_segments, segments_between
 from tidelog.log.cleaner.rewriter import CleanerStats, FilterRules, Rewriter
+from tidelog.log.partition.aborted import aborted_between
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.log.segment.segment import Segment
 from tidelog.log.segment.txn_index import AbortedTxn
@@ -115,17 +116,7 @@ class CleanJob:
 
     def _aborted_between(self, base_offset: int, start: int, end: int) -> list[AbortedTxn]:
         """Those that overlap [start, end): a marker may lie behind it, in any segment from `base_offset` on."""
-        found: list[AbortedTxn] = []
-        for segment in self._segments:
-            if segment.base_offset < base_offset:
-                continue
-            if not segment.has_aborted:
-                continue
-            entries, complete = segment.txn_index.collect(start, end)
-            found += entries
-            if complete:
-                break
-        return found
+        return aborted_between((one for one in self._segments if one.base_offset >= base_offset), start, end)
 
     # --- the owner ------------------------------------------------------------------------------------------------
 

@@ -8,15 +8,18 @@ segment, until an entry's last stable offset says that no later one can begin be
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidelog.log.append import ReadResult
+from tidelog.log.segment.segment import Segment
 from tidelog.log.segment.segments import Segments
 from tidelog.log.segment.txn_index import AbortedTxn
 
 
-def aborted_between(segments: Segments, start: int, end: int) -> list[AbortedTxn]:
-    """The aborted transactions that overlap [start, end)."""
+def aborted_between(segments: Iterable[Segment], start: int, end: int) -> list[AbortedTxn]:
+    """The aborted transactions that overlap [start, end). `segments`: from the one that holds `start` on."""
     found: list[AbortedTxn] = []
-    for segment in segments.between(start):
+    for segment in segments:
         if not segment.has_aborted:
             continue
         more, complete = segment.txn_index.collect(start, end)

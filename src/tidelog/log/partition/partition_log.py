@@ -190,7 +190,7 @@ class PartitionLog:
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
         """The aborted transactions that overlap [start, end)."""
         with self.home:
-            return aborted_between(self.files.segments, start, end)
+            return aborted_between(self.files.segments.between(start), start, end)
 
     def aborted_within(self, start: int, found: ReadResult) -> list[AbortedTxn]:
         """The aborted transactions that a reader from `start` on must know to make sense of what `read` has found.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from tidelog.broker.controller.config_changes import (
     CLIENT_METRICS_KEYS,
@@ -45,6 +46,7 @@ from tidelog.protocol.messages import (
 )
 
 Outcome = tuple[ErrorCode, "str | None"]
+Answer = TypeVar("Answer", AlterConfigsResponse, IncrementalAlterConfigsResponse)
 
 
 class Wanted(NamedTuple):
@@ -77,14 +79,7 @@ async def replace(services: ConfigServices, ctx: RequestContext, request: AlterC
         )
         for resource in request.resources
     ]
-    response = AlterConfigsResponse()
-    for one, (code, text) in zip(wanted, await _alter_all(services, wanted), strict=True):
-        response.responses.append(
-            AlterConfigsResponse.AlterConfigsResourceResponse(
-                resource_type=one.kind, resource_name=one.name, error_code=code, error_message=text
-            )
-        )
-    return response
+    return await _answered(services, wanted, AlterConfigsResponse())
 
 
 async def change(
@@ -103,10 +98,14 @@ async def change(
         )
         for resource in request.resources
     ]
-    response = IncrementalAlterConfigsResponse()
+    return await _answered(services, wanted, IncrementalAlterConfigsResponse())
+
+
+async def _answered(services: ConfigServices, wanted: list[Wanted], response: Answer) -> Answer:
+    """Carry it out, and say what became of each resource: both answers have the same form."""
     for one, (code, text) in zip(wanted, await _alter_all(services, wanted), strict=True):
         response.responses.append(
-            IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
+            type(response).AlterConfigsResourceResponse(
                 resource_type=one.kind, resource_name=one.name, error_code=code, error_message=text
             )
         )
