@@ -11,6 +11,7 @@ from confluent_kafka import Producer as ConfluentProducer
 
 from support import group_members
 from support.everything_kafka import EverythingKafka
+from support.guides import run_guide
 from support.kafka import KAFKA_4
 from support.patience import eventually
 from tidelog.client.admin import (
@@ -523,3 +524,7 @@ def test_the_admin_itself(admin: Admin) -> None:
         admin.client_instance_id()
     assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
     assert admin.metrics()["request-total"] > 0
+
+
+def test_the_code_of_the_guide_runs(kafka: EverythingKafka) -> None:
+    assert run_guide("admin", kafka.address, everything=True) >= 8

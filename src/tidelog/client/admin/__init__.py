@@ -36,6 +36,7 @@ from tidelog.client.admin.config_values import (
 )
 from tidelog.client.admin.features import Features, FeatureUpdate, Levels, UpgradeType
 from tidelog.client.admin.group_values import GroupDescription, GroupListing, GroupState, GroupType, MemberDescription
+from tidelog.client.admin.hints import AdminError
 from tidelog.client.admin.log_dirs import LogDir, Replica, ReplicaInfo, ReplicaLogDirs
 from tidelog.client.admin.offsets import HIGH_WATERMARK, IsolationLevel, OffsetSpec
 from tidelog.client.admin.outcomes import Outcomes, PartialError
@@ -76,6 +77,7 @@ __all__ = [
     "AclFilter",
     "AclOperation",
     "AclPermission",
+    "AdminError",
     "Append",
     "ClusterDescription",
     "ConfigEntry",

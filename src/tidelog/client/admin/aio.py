@@ -10,7 +10,7 @@ be under way at once. The blocking `Admin` is derived from this one (`blocking`)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from tidelog.client.admin.acls import AclAdmin
 from tidelog.client.admin.call import Counters
@@ -34,6 +34,9 @@ from tidelog.client.admin.users import UserAdmin
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import admin as keys
 from tidelog.client.config import parse
+
+if TYPE_CHECKING:
+    from tidelog.client.config.typed import AdminKeywords
 
 
 class Admin(
@@ -63,7 +66,7 @@ class Admin(
     with `Outcomes`, in which each has its own.
     """
 
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, **keywords: Unpack[AdminKeywords]) -> None:
         self._cluster = ClusterClient(parse(keys.KEYS, config, keywords))
         self._counters = Counters()
 

@@ -13,10 +13,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from tidelog.client.admin import aio
 from tidelog.client.loop_thread import LoopThread
+
+if TYPE_CHECKING:
+    from tidelog.client.config.typed import AdminKeywords
 
 
 class Admin:
@@ -27,7 +30,7 @@ class Admin:
     with `Outcomes`, in which each has its own.
     """
 
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, **keywords: Unpack[AdminKeywords]) -> None:
         self._core = aio.Admin(config, **keywords)
         self._thread = LoopThread("tidelog-admin")
 

@@ -1,7 +1,7 @@
 # Rendered from the subjects of aio.Admin by tools/render_blocking_admin.py: do not edit.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Self
+from typing import Self, Unpack
 
 from tidelog.client.admin.acls import AclBinding, AclFilter
 from tidelog.client.admin.cluster import ClusterDescription, Endpoint, Quorum
@@ -26,13 +26,14 @@ from tidelog.client.admin.transactions import (
     TransactionState,
 )
 from tidelog.client.admin.users import ScramCredential, ScramDeletion, ScramUpsertion
+from tidelog.client.config.typed import AdminKeywords
 from tidelog.client.values import OffsetAndMetadata, OffsetAndTimestamp
 from tidelog.common.types import TopicPartition
 
 class Admin:
     """Everything about a cluster that is not records; see `aio.Admin`."""
 
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None: ...
+    def __init__(self, config: Mapping[str, object] | None = None, **keywords: Unpack[AdminKeywords]) -> None: ...
     def close(self, timeout: float | None = None) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...

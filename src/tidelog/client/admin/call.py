@@ -163,8 +163,9 @@ class Call:
             return [(key, error, error.retriable) for key in keys]
         said: list[Said[K, V]] = []
         parts: dict[tuple[NodeClient, K | None], list[K]] = {}
-        lookups = (self._within(route.node(self.cluster, key)) for key in keys)
-        for key, found in zip(keys, await _all(lookups), strict=True):
+        asked = keys[:1] if route.shared else keys
+        nodes = await _all(self._within(route.node(self.cluster, key)) for key in asked)
+        for key, found in zip(keys, nodes * len(keys) if route.shared else nodes, strict=True):
             if isinstance(found, KafkaError):
                 said.append((key, with_next_step(found), found.retriable or found.code in route.again))
             else:

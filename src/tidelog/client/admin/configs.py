@@ -40,6 +40,7 @@ class _Keeper:
     """The route of a config: the broker that it belongs to, if it belongs to one."""
 
     again = ANYBODY.again
+    shared = False
 
     async def prepare(self, cluster: ClusterClient, keys: Iterable[ConfigResource]) -> None:
         owners = [owner for key in keys if (owner := _owner(key)) is not None]

@@ -57,7 +57,15 @@ _NEXT: Mapping[ErrorCode, str] = MappingProxyType(
 )
 
 
-def failure(code: int, message: str | None = None, about: object = "") -> KafkaError:
+class AdminError(KafkaError):
+    """What the broker says is wrong (`reason`), and what may be done about it (`next_step`, or None)."""
+
+    def __init__(self, code: ErrorCode, reason: str, next_step: str | None) -> None:
+        self.reason, self.next_step = reason, next_step
+        super().__init__(code, f"{reason}; {next_step}." if next_step else f"{reason}.")
+
+
+def failure(code: int, message: str | None = None, about: object = "") -> AdminError:
     """The error of that code about something, with a next step if there is one.
 
     Codes that are newer than our table are unknown errors, with their number in the text.
@@ -69,8 +77,7 @@ def failure(code: int, message: str | None = None, about: object = "") -> KafkaE
         known = ErrorCode.UNKNOWN_SERVER_ERROR
         text = f"{message or 'the broker refused it'} (error {code}, which this client does not know)"
     subject = f"{about}: " if about and not _is_named(str(about), text) else ""
-    step = _NEXT.get(known)
-    return KafkaError(known, f"{subject}{text}{f'; {step}' if step else ''}.")
+    return AdminError(known, f"{subject}{text}", _NEXT.get(known))
 
 
 def with_next_step(error: KafkaError) -> KafkaError:

@@ -31,6 +31,10 @@ class Route(Protocol[K_contra]):
     def again(self) -> frozenset[ErrorCode]:
         """Refusals after which the item is looked up and asked for anew."""
 
+    @property
+    def shared(self) -> bool:
+        """Whether one broker answers for all keys, so that it is looked up once."""
+
     async def prepare(self, cluster: ClusterClient, keys: Collection[K_contra]) -> None:
         """Learn at once what `node` will need for all of these."""
 
@@ -45,6 +49,7 @@ class Anybody:
     """Whoever is connected: every broker can answer."""
 
     again = frozenset({_E.COORDINATOR_LOAD_IN_PROGRESS, _E.NOT_CONTROLLER})
+    shared = True
 
     async def prepare(self, cluster: ClusterClient, keys: Collection[object]) -> None:
         """Nothing to learn."""
@@ -60,6 +65,8 @@ class Controller:
     """The broker that changes the cluster's state. A change that its quota has no room for is tried again later, unless
     the caller would rather hear of it.
     """
+
+    shared = True
 
     def __init__(self, *, retry_on_quota_violation: bool = True) -> None:
         quota = {_E.THROTTLING_QUOTA_EXCEEDED} if retry_on_quota_violation else set()
@@ -80,6 +87,8 @@ class Coordinator:
     coordinator that moves or loads.
     """
 
+    shared = False
+
     def __init__(self, kind: CoordinatorType, *more: ErrorCode) -> None:
         self.kind = kind
         moving = {_E.COORDINATOR_LOAD_IN_PROGRESS, _E.COORDINATOR_NOT_AVAILABLE, _E.NOT_COORDINATOR}
@@ -98,6 +107,7 @@ class Coordinator:
 class Leader:
     """The broker that leads a partition, by metadata that is asked for once for all."""
 
+    shared = False
     again = frozenset(
         {
             _E.UNKNOWN_TOPIC_OR_PARTITION,
@@ -126,6 +136,7 @@ class Broker:
     """A certain broker, by its id: log directories, its own configs, lists that are gathered from all."""
 
     again = frozenset({_E.COORDINATOR_LOAD_IN_PROGRESS, _E.COORDINATOR_NOT_AVAILABLE})
+    shared = False
 
     async def prepare(self, cluster: ClusterClient, keys: Collection[int]) -> None:
         if not set(keys) <= set(cluster.metadata.nodes):
@@ -141,14 +152,14 @@ class Broker:
 class At(Generic[R]):
     """One key's broker for all items: the partitions of a group's offsets, which its coordinator keeps."""
 
+    shared = True
+
     def __init__(self, route: Route[R], key: R) -> None:
         self.again = route.again
         self._route, self._key = route, key
 
     async def prepare(self, cluster: ClusterClient, keys: Collection[object]) -> None:
-        """Looked up once, not once per item."""
         await self._route.prepare(cluster, [self._key])
-        await self._route.node(cluster, self._key)
 
     async def node(self, cluster: ClusterClient, key: object) -> NodeClient:
         return await self._route.node(cluster, self._key)

@@ -1,0 +1,308 @@
+"""One call: whom it asks, what it asks again, and when it gives up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from support.fake_broker import FakeBroker, HangUp
+from tidelog.client.admin import (
+    AclBinding,
+    AclOperation,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    PartialError,
+    ResourceType,
+)
+from tidelog.client.admin.aio import Admin
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition as TP
+from tidelog.protocol import messages
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.headers import RequestHeader
+
+Handler = Callable[[Any], Any]
+
+
+class Cluster(FakeBroker):
+    """One broker (or two addresses of it) that answers each API by a function; metadata and coordinators by itself."""
+
+    def __init__(self, handlers: dict[ApiKey, Handler], versions: dict[int, tuple[int, int]] | None = None) -> None:
+        super().__init__(self._handle, versions)
+        self.handlers = handlers
+        self.controller = 1
+        self.coordinator_error = 0
+        self.dead: list[tuple[int, int]] = []
+
+    def asked(self, key: ApiKey) -> list[Any]:
+        return [request for header, request in self.seen if header.api_key == key]
+
+    def _handle(self, header: RequestHeader, request: Any) -> Any:
+        handler = self.handlers.get(header.api_key)
+        if handler is not None:
+            return handler(request)
+        if header.api_key == ApiKey.METADATA:
+            return self.metadata([topic.name for topic in request.topics or []])
+        if header.api_key == ApiKey.FIND_COORDINATOR:
+            return self._coordinator(request)
+        raise AssertionError(header)
+
+    def metadata(self, names: list[str]) -> Any:
+        Response = messages.MetadataResponse
+        nodes = [(1, self.port), *self.dead]
+        partition = Response.MetadataResponsePartition(partition_index=0, leader_id=1)
+        return Response(
+            brokers=[Response.MetadataResponseBroker(node_id=n, host="127.0.0.1", port=port) for n, port in nodes],
+            controller_id=self.controller,
+            topics=[Response.MetadataResponseTopic(name=name, partitions=[partition]) for name in names],
+        )
+
+    def _coordinator(self, request: Any) -> Any:
+        error, self.coordinator_error = self.coordinator_error, 0
+        return messages.FindCoordinatorResponse(
+            error_code=error, node_id=1, host="127.0.0.1", port=self.port, coordinators=[]
+        )
+
+
+def run(cluster: Cluster, scenario: Callable[[Admin], Awaitable[None]], **keywords: object) -> None:
+    async def bounded() -> None:
+        async with cluster:
+            settings = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, **keywords}
+            async with Admin(bootstrap_servers=cluster.address, **settings) as admin:
+                await asyncio.wait_for(scenario(admin), 60)
+
+    asyncio.run(bounded())
+
+
+def deletions(*codes: int) -> Handler:
+    """Answers DeleteTopics: these codes to everything, one request after the other; then success."""
+    rest = list(codes)
+
+    def answer(request: Any) -> Any:
+        code = rest.pop(0) if rest else 0
+        Result = messages.DeleteTopicsResponse.DeletableTopicResult
+        return messages.DeleteTopicsResponse(
+            responses=[Result(name=name, error_code=code) for name in request.topic_names]
+        )
+
+    return answer
+
+
+def test_another_controller_is_looked_for() -> None:
+    cluster = Cluster({ApiKey.DELETE_TOPICS: deletions(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER)})
+
+    async def scenario(admin: Admin) -> None:
+        assert (await admin.delete_topics(["a", "b"])).result() == {"a": None, "b": None}
+        assert len(cluster.asked(ApiKey.METADATA)) == 3
+        metrics = await admin.metrics()
+        assert (metrics["request-total"], metrics["retry-total"], metrics["error-total"]) == (3, 2, 0)
+
+    run(cluster, scenario)
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_a_quota_is_waited_out_unless_the_caller_would_rather_know(retry: bool) -> None:
+    cluster = Cluster({ApiKey.DELETE_TOPICS: deletions(ErrorCode.THROTTLING_QUOTA_EXCEEDED)})
+
+    async def scenario(admin: Admin) -> None:
+        found = await admin.delete_topics(["a"], retry_on_quota_violation=retry)
+        assert (found["a"] is None) == retry
+
+    run(cluster, scenario)
+
+
+def test_only_what_may_succeed_is_asked_again() -> None:
+    rounds: list[list[str]] = []
+
+    def answer(request: Any) -> Any:
+        rounds.append(list(request.groups_names))
+        codes = {"moved": ErrorCode.NOT_COORDINATOR if len(rounds) == 1 else 0, "full": ErrorCode.NON_EMPTY_GROUP}
+        Result = messages.DeleteGroupsResponse.DeletableGroupResult
+        return messages.DeleteGroupsResponse(
+            results=[Result(group_id=name, error_code=codes.get(name, 0)) for name in request.groups_names]
+        )
+
+    cluster = Cluster({ApiKey.DELETE_GROUPS: answer})
+
+    async def scenario(admin: Admin) -> None:
+        cluster.coordinator_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        found = await admin.delete_consumer_groups(["fine", "full", "moved"])
+        assert list(found) == ["fine", "full", "moved"]
+        assert list(found.failed) == ["full"]
+        assert sorted(name for names in rounds for name in names) == ["fine", "full", "moved", "moved"]
+
+    run(cluster, scenario)
+
+
+def test_the_time_ends_what_would_go_on_for_ever() -> None:
+    codes = [int(ErrorCode.NOT_CONTROLLER)] * 10_000
+    cluster = Cluster({ApiKey.DELETE_TOPICS: deletions(*codes)})
+
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(KafkaError, match=r"given up after \d+ tries") as raised:
+            await admin.delete_topic("a", timeout=0.1)
+        assert raised.value.code is ErrorCode.NOT_CONTROLLER
+
+    run(cluster, scenario)
+
+
+def test_retries_end_it_as_well() -> None:
+    cluster = Cluster({ApiKey.DELETE_TOPICS: deletions(*[int(ErrorCode.NOT_CONTROLLER)] * 9)})
+
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(KafkaError, match="given up after 3 tries"):
+            await admin.delete_topic("a")
+        assert len(cluster.asked(ApiKey.DELETE_TOPICS)) == 3
+
+    run(cluster, scenario, retries=2)
+
+
+def test_silence_is_not_waited_for_longer_than_the_call_may_take() -> None:
+    cluster = Cluster({ApiKey.DELETE_TOPICS: lambda request: None})
+
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(KafkaError, match=r"no answer within 0\.1 s; timeout= or default\.api\.timeout\.ms"):
+            await admin.delete_topic("a", timeout=0.1)
+        cluster.handlers[ApiKey.DELETE_TOPICS] = deletions()
+
+    run(cluster, scenario)
+
+
+def test_a_connection_that_breaks_is_made_anew() -> None:
+    hang_ups = [HangUp, HangUp]
+
+    def answer(request: Any) -> Any:
+        if hang_ups:
+            raise hang_ups.pop()
+        return deletions()(request)
+
+    cluster = Cluster({ApiKey.DELETE_TOPICS: answer})
+
+    async def scenario(admin: Admin) -> None:
+        await admin.delete_topic("a")
+        assert len(cluster.asked(ApiKey.DELETE_TOPICS)) == 3
+
+    run(cluster, scenario, reconnect_backoff_ms=1)
+
+
+def test_an_item_that_the_answer_forgets_is_an_error() -> None:
+    cluster = Cluster({ApiKey.DELETE_TOPICS: lambda request: messages.DeleteTopicsResponse(responses=[])})
+
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(KafkaError, match="does not mention it"):
+            await admin.delete_topic("a")
+
+    run(cluster, scenario)
+
+
+def test_a_leader_that_moved_is_looked_up_anew() -> None:
+    codes = [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE]
+
+    def answer(request: Any) -> Any:
+        Response = messages.ListOffsetsResponse
+        entry = Response.ListOffsetsPartitionResponse(partition_index=0, error_code=codes.pop(0), offset=7)
+        return Response(topics=[Response.ListOffsetsTopicResponse(name="t", partitions=[entry])])
+
+    cluster = Cluster({ApiKey.LIST_OFFSETS: answer})
+
+    async def scenario(admin: Admin) -> None:
+        assert await admin.end_offsets([TP("t", 0)]) == {TP("t", 0): 7}
+        assert len(cluster.asked(ApiKey.METADATA)) == 2
+
+    run(cluster, scenario)
+
+
+def test_a_question_that_the_broker_would_misunderstand_is_not_asked() -> None:
+    versions = {ApiKey.API_VERSIONS: (0, 3), ApiKey.METADATA: (0, 9), ApiKey.LIST_OFFSETS: (0, 6)}
+    cluster = Cluster({}, {int(key): value for key, value in versions.items()})
+
+    async def scenario(admin: Admin) -> None:
+        found = await admin.list_offsets({TP("t", 0): OffsetSpec.MAX_TIMESTAMP})
+        with pytest.raises(KafkaError, match="this takes version 7; this cluster is too old for it"):
+            found.result()
+        with pytest.raises(KafkaError, match="does not serve CreateAcls; this cluster is too old"):
+            (await admin.create_acls([AclBinding("User:a", AclOperation.READ, ResourceType.TOPIC, "t")])).result()
+
+    run(cluster, scenario)
+
+
+def test_what_other_brokers_say_is_kept() -> None:
+    def groups(request: Any) -> Any:
+        return messages.ListGroupsResponse(groups=[messages.ListGroupsResponse.ListedGroup(group_id="g")])
+
+    cluster = Cluster({ApiKey.LIST_GROUPS: groups})
+    cluster.dead = [(2, 1)]  # nobody listens at port 1
+
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(PartialError) as raised:
+            await admin.list_groups(timeout=1)
+        assert [name for name, _ in raised.value.found] == ["g"]
+        assert list(raised.value.failed) == [2]
+
+    run(cluster, scenario, reconnect_backoff_ms=1)
+
+
+def test_new_topics_are_waited_for() -> None:
+    looks: list[list[str]] = []
+
+    def create(request: Any) -> Any:
+        Result = messages.CreateTopicsResponse.CreatableTopicResult
+        made = [Result(name=topic.name, num_partitions=1, replication_factor=1) for topic in request.topics]
+        return messages.CreateTopicsResponse(topics=made)
+
+    def metadata(request: Any) -> Any:
+        names = [topic.name for topic in request.topics]
+        looks.append(names)
+        found = cluster.metadata(names)
+        if len(looks) < 4:
+            for topic in found.topics:
+                topic.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return found
+
+    cluster = Cluster({ApiKey.CREATE_TOPICS: create, ApiKey.METADATA: metadata})
+
+    async def scenario(admin: Admin) -> None:
+        assert list((await admin.create_topics([NewTopic("a"), "b"])).result()) == ["a", "b"]
+        assert looks[-1] == ["a", "b"]
+
+    run(cluster, scenario)
+
+
+def test_configs_of_a_broker_are_asked_of_it() -> None:
+    def configs(request: Any) -> Any:
+        Result = messages.DescribeConfigsResponse.DescribeConfigsResult
+        return messages.DescribeConfigsResponse(
+            results=[Result(resource_type=r.resource_type, resource_name=r.resource_name) for r in request.resources]
+        )
+
+    cluster = Cluster({ApiKey.DESCRIBE_CONFIGS: configs})
+
+    async def scenario(admin: Admin) -> None:
+        wanted = [
+            ConfigResource.broker(1),
+            ConfigResource.broker(),
+            ConfigResource.topic("t"),
+            ConfigResource.broker(9),
+        ]
+        found = await admin.describe_configs(wanted)
+        assert list(found) == wanted
+        assert list(found.failed) == [ConfigResource.broker(9)]
+
+    run(cluster, scenario)
+
+
+def test_the_id_of_a_client_is_asked_for_once() -> None:
+    def subscription(request: Any) -> Any:
+        return messages.GetTelemetrySubscriptionsResponse(client_instance_id=b"i" * 16)
+
+    cluster = Cluster({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: subscription})
+
+    async def scenario(admin: Admin) -> None:
+        assert await admin.client_instance_id() == await admin.client_instance_id() == "aWlpaWlpaWlpaWlpaWlpaQ"
+        assert len(cluster.asked(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS)) == 1
+
+    run(cluster, scenario)
