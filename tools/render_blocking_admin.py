@@ -22,7 +22,7 @@ HEAD = "# Rendered from the subjects of aio.Admin by tools/render_blocking_admin
 FRAME = '''class Admin:
     """Everything about a cluster that is not records; see `aio.Admin`."""
 
-    def __init__(self, config: Mapping[str, object] | None = None, **keywords: object) -> None: ...
+    def __init__(self, config: Mapping[str, object] | None = None, **keywords: Unpack[AdminKeywords]) -> None: ...
     def close(self, timeout: float | None = None) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
@@ -109,7 +109,8 @@ def stub(method: Method) -> str:
 
 
 def render() -> str:
-    wanted = {"Mapping": "collections.abc", "Self": "typing"}
+    wanted = {"Mapping": "collections.abc", "Self": "typing", "Unpack": "typing"}
+    wanted["AdminKeywords"] = "tidelog.client.config.typed"
     stubs = []
     for module, tree in subjects():
         imports, own = imports_of(tree), definitions_of(tree)

@@ -18,7 +18,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from tidelog.client.cluster.metadata import TopicInfo
 from tidelog.client.config import consumer as keys
@@ -43,6 +43,8 @@ from tidelog.net.pauses import breathe
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tidelog.client.config.typed import ConsumerKeywords
+
 T = TypeVar("T")
 
 
@@ -50,7 +52,12 @@ class Consumer:
     """Reads records. Settings by Kafka's names in a dict, or as keywords with underscores."""
 
     def __init__(
-        self, config: Mapping[str, object] | None = None, /, *, clock: Clock = SYSTEM_CLOCK, **keywords: object
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        **keywords: Unpack[ConsumerKeywords],
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._core = ConsumerCore(parse(keys.KEYS, config, keywords), self._post, clock=clock)

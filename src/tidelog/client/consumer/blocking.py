@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from tidelog.client.cluster.metadata import TopicInfo
 from tidelog.client.config import consumer as keys
@@ -40,6 +40,8 @@ from tidelog.common.types import TopicPartition
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tidelog.client.config.typed import ConsumerKeywords
+
 T = TypeVar("T")
 
 #: How long `close` waits for others, as in Java.
@@ -50,7 +52,12 @@ class Consumer:
     """Reads records. Settings by Kafka's names in a dict, or as keywords with underscores."""
 
     def __init__(
-        self, config: Mapping[str, object] | None = None, /, *, clock: Clock = SYSTEM_CLOCK, **keywords: object
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        **keywords: Unpack[ConsumerKeywords],
     ) -> None:
         self._loop = LoopThread("tidelog-consumer")
         parsed = parse(keys.KEYS, config, keywords)

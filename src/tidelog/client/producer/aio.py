@@ -20,7 +20,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from tidelog.client.config import parse
 from tidelog.client.config import producer as keys
@@ -31,6 +31,9 @@ from tidelog.client.producer.record import OnDelivery, ProducerRecord
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
+
+if TYPE_CHECKING:
+    from tidelog.client.config.typed import ProducerKeywords
 
 
 class _InLine(NamedTuple):
@@ -44,7 +47,7 @@ class _InLine(NamedTuple):
 class Producer(SendPath):
     """Writes records to topics. Settings have Kafka's names, in a dict or as keywords with underscores."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None, **settings: Any) -> None:
+    def __init__(self, config: Mapping[str, Any] | None = None, **settings: Unpack[ProducerKeywords]) -> None:
         self._core = ProducerCore(parse(keys.KEYS, config, settings))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._line: deque[_InLine] = deque()

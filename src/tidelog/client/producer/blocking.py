@@ -14,7 +14,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 from collections.abc import Coroutine, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from tidelog.client.config import parse
 from tidelog.client.config import producer as keys
@@ -27,13 +27,16 @@ from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 
+if TYPE_CHECKING:
+    from tidelog.client.config.typed import ProducerKeywords
+
 T = TypeVar("T")
 
 
 class Producer(SendPath):
     """Writes records to topics. Settings have Kafka's names, in a dict or as keywords with underscores."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None, **settings: Any) -> None:
+    def __init__(self, config: Mapping[str, Any] | None = None, **settings: Unpack[ProducerKeywords]) -> None:
         self._core = ProducerCore(parse(keys.KEYS, config, settings), dedicated=True)
         self._loop = LoopThread("tidelog-producer")
         self._attach(self._core.accumulator)
