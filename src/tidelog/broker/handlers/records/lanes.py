@@ -11,11 +11,15 @@ one;
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tidelog.broker.handlers.records._lane import Lane
-from tidelog.broker.replication.manager import ReplicaManager
-from tidelog.broker.replication.partition import Partition
 from tidelog.common.types import INTERNAL_TOPICS, MAX_INT64
 from tidelog.records.format.attributes import MAGIC_V2, Codec
+
+if TYPE_CHECKING:  # a broker starts without the modules of partitions: one that has none needs none
+    from tidelog.broker.replication.manager import ReplicaManager
+    from tidelog.broker.replication.partition import Partition
 
 
 def lanes_of(replicas: ReplicaManager, key: bytes, by_id: bool) -> list[Lane | None] | None:
