@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
+from support.loop import until
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import consumer as keys
 from tidelog.client.config import parse
@@ -99,10 +100,9 @@ class FakeHost:
 
     async def poll_until(self, condition: Callable[[], object]) -> None:
         """Wait as a user does who polls meanwhile."""
-        assert self.member is not None
-        while not condition():
-            self.member.polled()
-            await asyncio.sleep(0.001)
+        member = self.member
+        assert member is not None
+        await until(lambda: member.polled() or condition())  # type: ignore[func-returns-value]  # polled gives None
 
     async def leave(self) -> None:
         assert self.member is not None

@@ -169,6 +169,10 @@ class ConsumerCore:
         if self.group.membership is not None:
             self.group.membership.polled()
 
+    def _tell_waiting(self, waits: bool) -> None:
+        if self.group.membership is not None:
+            self.group.membership.waiting(waits)
+
     def _on_wakeup(self) -> None:
         self._news.set()
         self._woken_up.set()
@@ -212,9 +216,11 @@ class ConsumerCore:
         if self.engine.queue or self.turns or self._problems or self.woken:
             return
         timer = None if timeout is None else asyncio.get_running_loop().call_later(timeout, self._news.set)
+        self._tell_waiting(True)
         try:
             await self._news.wait()
         finally:
+            self._tell_waiting(False)
             if timer is not None:
                 timer.cancel()
 

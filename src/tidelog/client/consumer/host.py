@@ -78,6 +78,12 @@ class Membership(Protocol):
         """The user called `poll`: `max.poll.interval.ms` starts anew."""
         ...
 
+    def waiting(self, waits: bool) -> None:
+        """The user is inside `poll` and waits for records: that may take longer than `max.poll.interval.ms`, and does
+        not count.
+        """
+        ...
+
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Who we are in the group, for a transaction's offsets."""
         ...

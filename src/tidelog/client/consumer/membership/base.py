@@ -54,6 +54,7 @@ class MembershipBase(Generic[S]):
         self._step: asyncio.Task[None] | None = None
         self._settled: list[asyncio.Future[None]] = []
         self._failures = 0
+        self._waits = False  # the user is inside poll
 
     # --- states -------------------------------------------------------------------------------------------------------
 
@@ -146,10 +147,16 @@ class MembershipBase(Generic[S]):
     def polled(self) -> None:
         self._polls.polled(self._cluster.clock.monotonic())
 
+    def waiting(self, waits: bool) -> None:
+        self._waits = waits
+        self._polls.polled(self._cluster.clock.monotonic())
+
     async def _watch_polls(self) -> None:
         """Warn of a slow user, then leave the group for it."""
         while True:
             now = self._cluster.clock.monotonic()
+            if self._waits:
+                self._polls.polled(now)
             if self._in_group and self._polls.expired(now):
                 logger.warning(
                     "%s leaves the group: poll() has not been called for %.1f s, which is longer than "

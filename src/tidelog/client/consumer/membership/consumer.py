@@ -121,7 +121,8 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
         """Once per interval, and at once when there is something to say."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._soon.wait(), self._interval)
+                async with asyncio.timeout(self._interval):  # not wait_for: it may lose a cancellation
+                    await self._soon.wait()
             self._soon.clear()
             if self._at in _RESTING or self._at is ConsumerState.FENCED or not self._subscribed:
                 continue

@@ -235,3 +235,15 @@ async def test_a_restart_of_the_coordinator_loses_nothing(group: str) -> None:
                 await host.commits.commit({tp: OffsetAndMetadata(7) for tp in host.owned()})
             assert [host.owned() for host in hosts] == before
             assert all("lose" not in host.words() for host in hosts)
+
+
+@async_test
+async def test_a_user_who_waits_inside_poll_is_not_put_out(broker: Broker, group: str) -> None:
+    async with members(broker, group, 1, {"max.poll.interval.ms": 200}) as (host,):
+        assert host.member is not None
+        host.member.waiting(True)
+        await until(shared([host]))
+        await asyncio.sleep(0.5)
+        assert host.member.state == "stable"
+        host.member.waiting(False)
+        await until(lambda: host.member is not None and host.member.state == "idle")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -245,3 +246,16 @@ def _code(host: FakeHost) -> ErrorCode:
     error = host.errors[0]
     assert isinstance(error, KafkaError)
     return error.code
+
+
+@async_test
+async def test_a_user_who_waits_inside_poll_is_not_put_out(broker: Broker, group: str) -> None:
+    host = await join(broker, group, **{"max.poll.interval.ms": 200})
+    assert host.member is not None
+    host.member.waiting(True)
+    await until(shared([host]))
+    await asyncio.sleep(0.5)
+    assert host.member.state == "stable"
+    host.member.waiting(False)
+    await until(lambda: host.member is not None and host.member.state == "idle")
+    await host.leave()
