@@ -11,6 +11,7 @@ from pathlib import Path
 from tidelog.broker.coordinator.group.classic.states import CLASSIC_GROUP
 from tidelog.broker.coordinator.group.consumer.states import CONSUMER_GROUP, CONSUMER_MEMBER
 from tidelog.broker.coordinator.transaction.states import TRANSACTION
+from tidelog.client.consumer.membership import states as client
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "state-machines.md"
 INTRODUCTION = """# State machines of the coordinators
@@ -22,10 +23,20 @@ what a crash leaves of them: [group records](../formats/group-records.md).
 
 """
 
+CLIENTS = """
+# State machines of the clients
+
+A consumer's place in its group, as the consumer sees it (`client/consumer/membership`). `Consumer.health()` tells the
+state.
+
+"""
+
 
 def render() -> str:
     tables = (CLASSIC_GROUP, CONSUMER_GROUP, CONSUMER_MEMBER, TRANSACTION)
-    return INTRODUCTION + "\n".join(table.markdown() for table in tables)
+    ours = (client.CLASSIC_MEMBER, client.CONSUMER_MEMBER)
+    coordinators = INTRODUCTION + "\n".join(table.markdown() for table in tables)
+    return coordinators + CLIENTS + "\n".join(table.markdown() for table in ours)
 
 
 def main() -> int:
