@@ -4,6 +4,9 @@ A broker runs on this process's main thread with a profiler that notes the file 
 called; requests come from a thread. Each journey is made twice and noted the second time, when modules are loaded
 and lanes and shards are known. Compiled functions leave no such trace: those files are listed by hand (`COMPILED`), and
 a test checks that they exist.
+
+The micro-batch is a journey of the other side: what Spark's planner, a reading task, a writing task and the driver's
+commit do for one batch, without Spark between them, and without the broker that they ask.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import socket
 import struct
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +33,7 @@ TAKEN = ("broker/requests/_taker.pyx", "broker/requests/_session.pyx", "broker/r
 BATCHES = ("records/kernel/_batches.pyx", "records/kernel/_walk.pyx")
 APPEND = ("log/segment/_index.pyx", "log/segment/_handles.pyx")
 OFFSETS = ("broker/coordinator/_offset_record.pyx", "broker/coordinator/group/offsets/_committed.pyx")
+MICRO_BATCH = "Micro-batch"
 GROUP_TAKER = "broker/handlers/groups/_group_taker.pyx"
 #: The compiled files of each journey, in the order in which they are reached.
 COMPILED: dict[str, tuple[str, ...]] = {
@@ -52,6 +57,10 @@ COMPILED: dict[str, tuple[str, ...]] = {
     "EndTxn": (
         *(*RECEIVE, *SINK, "records/kernel/_builder.pyx", *BATCHES),
         *("log/producers/_producers.pyx", *APPEND, *SEND),
+    ),
+    MICRO_BATCH: (
+        *("records/kernel/_batches.pyx", "records/kernel/_columns.pyx", "records/kernel/_filter.pyx"),
+        "records/kernel/_encode.pyx",
     ),
 }
 
@@ -178,6 +187,37 @@ def travel(address: str, loop: asyncio.AbstractEventLoop, found: dict[str, Seque
         asyncio.run_coroutine_threadsafe(_profile(None), loop).result()
         found[name] = list(trace.files)
     client.close()
+    found[MICRO_BATCH] = micro_batches(address)
+
+
+def micro_batches(address: str) -> list[str]:
+    """Two batches from one topic to another, exactly once; the files of the second."""
+    from pyspark.sql.types import BinaryType, StructField, StructType
+
+    from tidelog.spark.options import sink_options, source_options
+    from tidelog.spark.stream_reader import StreamReader
+    from tidelog.spark.writers import StreamWriter
+
+    place = {"kafka.bootstrap.servers": address}
+    reader = StreamReader(
+        source_options({**place, "subscribe": "t", "startingOffsets": "earliest"}, streaming=True), ("value",)
+    )
+    schema = StructType([StructField("value", BinaryType())])
+    start, trace = reader.initialOffset(), Trace()
+    for number in range(2):
+        trace.files.clear()
+        threading.setprofile(trace)  # the clients' loops run on threads of their own
+        sys.setprofile(trace)
+        end = reader.latestOffset(start, reader.getDefaultReadLimit())
+        rows = [rows for task in reader.partitions(start, end) for rows in reader.read(task)]
+        writer = StreamWriter(sink_options({**place, "topic": "copy"}), schema)
+        written = writer._write_rows(iter(rows), "journey", number)  # what `write` does in a task of Spark's
+        writer.commit([written], number)
+        threading.setprofile(None)  # type: ignore[arg-type]  # that is how it ends
+        sys.setprofile(None)
+        assert written.rows, "the second batch reads again what the first has read"
+    reader.stop()
+    return [name for name in trace.files if not name.startswith("broker/")]
 
 
 def tried(step: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Trace:
