@@ -413,7 +413,7 @@ cdef class SendPath:
         cdef int key_kind = 0, value_kind = 0, number = -1
         if partition is not None:
             number = partition
-            if number < 0:
+            if number < 0 or number >= len(topic.partitions):
                 return None
         key_kind = bytes_of(key, &key_data, &key_size, &key_buffer)
         try:

@@ -198,7 +198,8 @@ cdef class ProducerBatch:
         cdef int64_t since = 0 if self.count == 0 else timestamp - self.base_timestamp
         cdef Py_ssize_t length = size_of_record(since, self.count, key_size, value_size, headers_count, headers_size)
         cdef uint8_t* p
-        if self.closed or self.used + length + size_of_count(length) > self.capacity:
+        if self.closed or self.used + length + size_of_count(length) > (
+                self.capacity if self.count == 0 else self.pool.buffer_size):
             return -1
         if self.count == 0:
             self.base_timestamp = timestamp
@@ -371,7 +372,7 @@ cdef class RecordFuture:
     """The outcome of one `send`: `RecordMetadata`, or what went wrong.
 
     `result` waits for it in a thread, `await` in a coroutine. Nobody has to do either: an error of a record that nobody
-    waits for is in the log, and `flush` raises it.
+    waits for is in the log.
     """
 
     @staticmethod

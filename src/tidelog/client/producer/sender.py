@@ -183,17 +183,18 @@ class Sender:
                 return
             self._timer.cancel()
         self._timer_at = due
-        self._timer = asyncio.get_running_loop().call_later(max(due - now, 0.0), self.turn)
+        self._timer = asyncio.get_running_loop().call_later(max(due - now, 0.0), self._due)
+
+    def _due(self) -> None:
+        """The timer has gone off (perhaps a little early: a loop's clock may lag)."""
+        self._timer = None
+        self.turn()
 
     def _make_room(self) -> None:
         """Wake those who wait for room, when there is enough of it to be worth it, or nothing else to wait for."""
         pool = self._accumulator.pool
-        if self._accumulator.waiters and (4 * pool.available >= pool.total or not self.in_flight or self._timer_is_due):
+        if self._accumulator.waiters and (4 * pool.available >= pool.total or not self.in_flight or not self._timer):
             self._accumulator.give_room()
-
-    @property
-    def _timer_is_due(self) -> bool:
-        return self._timer_at <= self._cluster.clock.monotonic()
 
     # --- who is ready -------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from tidelog.client.producer.sender import Sender
 from tidelog.client.producer.transaction_manager import State, TransactionManager
 from tidelog.client.transaction_requests import add_partitions, end_transaction
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import (
     AddOffsetsToTxnRequest,
@@ -101,14 +101,17 @@ class Transactions:
 
     async def init(self) -> None:
         """Get an id and an epoch; fences older producers of the transactional id and aborts what they left open."""
-        manager = self.manager
+        self._check_transactional()
         await self._identify(-1, -1)
-        if self.is_transactional:
-            node = await self._cluster.coordinator(CoordinatorType.TRANSACTION, str(manager.transactional_id))
-            offered = node.features.get(_FEATURE, 0) >= _SECOND
-            self.second = offered if self._forced is None else self._forced
+        node = await self._cluster.coordinator(CoordinatorType.TRANSACTION, str(self.manager.transactional_id))
+        offered = node.features.get(_FEATURE, 0) >= _SECOND
+        self.second = offered if self._forced is None else self._forced
         assert self.sender is not None
-        self.sender.highest = LAST_BY_NAME if self.second or not self.is_transactional else LAST_EXPLICIT
+        self.sender.highest = LAST_BY_NAME if self.second else LAST_EXPLICIT
+
+    def _check_transactional(self) -> None:
+        if not self.is_transactional:
+            raise UsageError("transactions need a transactional.id")
 
     async def _identify(self, producer_id: int, epoch: int) -> None:
         """Ask for an id, or for the next epoch of the one that we have."""
@@ -169,6 +172,7 @@ class Transactions:
 
     def begin(self) -> None:
         """Nobody hears of it: the coordinator does with the first partition that is written to."""
+        self._check_transactional()
         self.manager.begin()
         self._groups.clear()
 
