@@ -1,4 +1,5 @@
-"""Our consumer beside librdkafka's in one group, on Tidelog and on Apache Kafka: classic, cooperative and KIP-848.
+"""Our consumer beside librdkafka's and Java's in one group, on Tidelog and on Apache Kafka: classic, cooperative and
+KIP-848.
 
 The coordinator picks whichever joined first as a classic group's leader, so both orders are tried: each shares out for
 the other, each reads the other's bytes, and each goes on from the other's commits.
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from interop.groups.programs import Program
 from support.confluent import produce
 from support.kafka import KAFKA_4, KafkaBroker, require_java
 from tidelog.client.consumer.blocking import Consumer
@@ -112,6 +115,40 @@ class Theirs:
         self.consumer.close()
 
 
+JAVA_CLASSES = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+
+
+class Java:
+    """Java's, in a process of its own that polls by itself: Kafka's verifiable consumer."""
+
+    def __init__(self, address: str, topic: str, options: dict[str, object], home: Path) -> None:
+        strategy = options.get("partition.assignment.strategy")
+        chosen = ["--group-protocol", "consumer"]
+        if strategy is not None:
+            name = f"org.apache.kafka.clients.consumer.{JAVA_CLASSES[str(strategy)]}"
+            chosen = ["--assignment-strategy", name, "--session-timeout", "12000"]
+        where = ["--bootstrap-server", address, "--topic", topic, "--group-id", topic, "--reset-policy", "earliest"]
+        self.program = Program(KAFKA_4, home, "VerifiableConsumer", *where, *chosen)
+
+    def poll(self) -> None:
+        """It does so by itself."""
+
+    def partitions(self) -> set[int]:
+        return self.program.partitions()
+
+    def consumed(self) -> int:
+        return sum(int(event["count"]) for event in self.program.events("records_consumed"))
+
+    def close(self) -> None:
+        if self.program.process.poll() is None:
+            self.program.stop()
+        self.program.close()
+
+
 def poll_until(members: list[Any], done: Callable[[], bool], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not done():
@@ -167,3 +204,33 @@ def test_more_consumers_than_partitions(address: str, topic: str, options: dict[
     assert sorted(len(member.partitions()) for member in members) == [0, 1, 1, 1, 1, 1, 1]
     for member in members:
         member.close()
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("first", ["ours", "java"])
+@pytest.mark.parametrize("options", STRATEGIES, ids=NAMES)
+def test_we_share_with_java(address: str, topic: str, options: dict[str, object], first: str, tmp_path: Path) -> None:
+    """The one that comes first leads a classic group, and shares out for both."""
+    require_java()
+    java = None if first == "ours" else Java(address, topic, options, tmp_path)
+    if java is not None:
+        poll_until([java], shared([java]))
+    ours = Ours(address, topic, options)
+    if java is None:
+        poll_until([ours], shared([ours]))
+        java = Java(address, topic, options, tmp_path)
+    other = java
+    try:
+        poll_until([ours, other], shared([ours, other]))
+        produce(address, topic, [b"%d" % number for number in range(300)])
+        poll_until([ours], lambda: len(ours.seen) + other.consumed() >= 300)
+        assert ours.seen
+        assert other.consumed()
+        other.close()
+        poll_until([ours], shared([ours]))
+        produce(address, topic, [b"late"] * 10)
+        poll_until([ours], lambda: ours.seen.count(b"late") == 10)
+        assert len(ours.seen) + other.consumed() == 310
+    finally:
+        other.close()
+        ours.close()

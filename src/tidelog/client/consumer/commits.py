@@ -17,26 +17,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import common
 from tidelog.client.config import consumer as keys
 from tidelog.client.consumer.coordinator import GroupCoordinator
 from tidelog.client.consumer.errors import InvalidGroupIdError
+from tidelog.client.consumer.offset_requests import LAST_WITH_NAMES, commit_request, fetch_request, group_of
 from tidelog.client.values import UNKNOWN_GENERATION, ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.config import Config
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.net.pauses import pause
 from tidelog.protocol.api import ApiKey
-from tidelog.protocol.messages import OffsetCommitRequest, OffsetFetchRequest
-
-#: From version 10 on topics go by id; names are what users commit for.
-_LAST_WITH_NAMES = 9
-_FIRST_FETCH_OF_MANY = 8
-_FIRST_FETCH_WITH_MEMBER = 9
-_FIRST_STABLE_FETCH = 7
 
 #: The generation or epoch is over; what was sent with it will never be accepted.
 _OVER = frozenset(
@@ -71,6 +65,11 @@ class Member(Protocol):
         ...
 
     def owns(self, partitions: Iterable[TopicPartition]) -> bool: ...
+
+    @property
+    def has_epoch(self) -> bool:
+        """Whether reads of offsets are fenced, too."""
+        ...
 
     def commit_refused(self, code: ErrorCode, sent: ConsumerGroupMetadata) -> None:
         """A commit that was sent by this member got an error that tells something of the membership."""
@@ -136,7 +135,7 @@ class OffsetCommits:
         me = self._me()
         if self.member is not None:
             _check_member(self.member, me, made_in, offsets)
-        response = await self._coordinator.ask(self._commit_request(offsets, me), highest=_LAST_WITH_NAMES)
+        response = await self._coordinator.ask(commit_request(offsets, me), highest=LAST_WITH_NAMES)
         failed = {
             TopicPartition(topic.name, entry.partition_index): ErrorCode(entry.error_code)
             for topic in response.topics
@@ -158,26 +157,6 @@ class OffsetCommits:
         names = ", ".join(str(tp) for tp, found in sorted(failed.items()) if found is code)
         return KafkaError(code, f"the offsets of {names} were not committed: {code.text}")
 
-    def _commit_request(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], me: ConsumerGroupMetadata
-    ) -> OffsetCommitRequest:
-        topics: dict[str, list[OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
-        for tp, position in offsets.items():
-            entry = OffsetCommitRequest.OffsetCommitRequestPartition(
-                partition_index=tp.partition,
-                committed_offset=position.offset,
-                committed_leader_epoch=position.leader_epoch,
-                committed_metadata=position.metadata,
-            )
-            topics.setdefault(tp.topic, []).append(entry)
-        return OffsetCommitRequest(
-            group_id=me.group_id,
-            generation_id_or_member_epoch=me.generation_id,
-            member_id=me.member_id,
-            group_instance_id=me.group_instance_id,
-            topics=[OffsetCommitRequest.OffsetCommitRequestTopic(name=n, partitions=p) for n, p in topics.items()],
-        )
-
     def _me(self) -> ConsumerGroupMetadata:
         return ConsumerGroupMetadata(self._group_id or "") if self.member is None else self.member.group_metadata()
 
@@ -187,7 +166,8 @@ class OffsetCommits:
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The last commit for each partition; None where there is none. Offsets of a transaction that is still open are
-        waited for: whoever started from the ones before would read twice what the transaction covers.
+        waited for: whoever started from the ones before would read twice what the transaction covers. A member that was
+        put out in between is told so by its heartbeats, and asks again as what it is then.
         """
         if not self._group_id:
             raise InvalidGroupIdError("committed")
@@ -201,15 +181,18 @@ class OffsetCommits:
                 return await self._fetch_once(wanted)
             except KafkaError as error:
                 wait = self._cluster.wait_before_retry(attempt)
-                if not _may_pass(error) or self._cluster.clock.monotonic() + wait > deadline:
+                ours = error.code is ErrorCode.UNKNOWN_MEMBER_ID and self.member is not None
+                if not (ours or _may_pass(error)) or self._cluster.clock.monotonic() + wait > deadline:
                     raise
             await pause(wait)
             attempt += 1
 
     async def _fetch_once(self, wanted: list[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        version = min(await self._coordinator.version_of(ApiKey.OFFSET_FETCH), _LAST_WITH_NAMES)
-        response = await self._coordinator.ask(self._fetch_request(wanted, version), highest=version)
-        group: Any = response.groups[0] if version >= _FIRST_FETCH_OF_MANY else response
+        version = min(await self._coordinator.version_of(ApiKey.OFFSET_FETCH), LAST_WITH_NAMES)
+        me = self._me()
+        fenced = self.member is not None and self.member.has_epoch and me.generation_id != UNKNOWN_GENERATION
+        response = await self._coordinator.ask(fetch_request(wanted, me, version, fenced=fenced), highest=version)
+        group = group_of(response, version)
         self._raise(group.error_code)
         found: dict[TopicPartition, OffsetAndMetadata | None] = dict.fromkeys(wanted)
         for topic in group.topics:
@@ -225,29 +208,6 @@ class OffsetCommits:
         if code:
             self._coordinator.note(code)
             raise KafkaError(code, f"committed offsets of group {self._group_id}: {ErrorCode(code).text}")
-
-    def _fetch_request(self, wanted: list[TopicPartition], version: int) -> OffsetFetchRequest:
-        by_topic: dict[str, list[int]] = {}
-        for tp in wanted:
-            by_topic.setdefault(tp.topic, []).append(tp.partition)
-        stable = version >= _FIRST_STABLE_FETCH
-        if version < _FIRST_FETCH_OF_MANY:
-            topics = [
-                OffsetFetchRequest.OffsetFetchRequestTopic(name=name, partition_indexes=indexes)
-                for name, indexes in by_topic.items()
-            ]
-            return OffsetFetchRequest(group_id=self._group_id or "", topics=topics, require_stable=stable)
-        group = OffsetFetchRequest.OffsetFetchRequestGroup(
-            group_id=self._group_id or "",
-            topics=[
-                OffsetFetchRequest.OffsetFetchRequestTopics(name=name, partition_indexes=indexes)
-                for name, indexes in by_topic.items()
-            ],
-        )
-        me = self._me()
-        if version >= _FIRST_FETCH_WITH_MEMBER and me.generation_id != UNKNOWN_GENERATION:
-            group.member_id, group.member_epoch = me.member_id, me.generation_id
-        return OffsetFetchRequest(groups=[group], require_stable=stable)
 
 
 def _check_member(

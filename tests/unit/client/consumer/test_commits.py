@@ -117,6 +117,8 @@ async def test_commits_go_out_in_the_order_they_were_made(broker: Broker) -> Non
 class MovingMember:
     """A member whose group rebalances while a commit waits."""
 
+    has_epoch = False
+
     def __init__(self, keeps: bool) -> None:
         self.generation = 1
         self.keeps = keeps

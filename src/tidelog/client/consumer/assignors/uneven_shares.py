@@ -27,6 +27,7 @@ class UnevenShares:
         self._racks = racks
         self._wanted = {member: [t for t in said.topics if t in topics] for member, said in members.items()}
         self._wants = {member: frozenset(wanted) for member, wanted in self._wanted.items()}
+        self._most = {m: sum(self._topics[topic] for topic in wanted) for m, wanted in self._wanted.items()}
         self._readers: dict[str, list[str]] = {topic: [] for topic in topics}
         for member, wanted in self._wanted.items():
             for topic in wanted:
@@ -109,10 +110,7 @@ class UnevenShares:
     def _takes_part(self, member: str, movable: set[str]) -> bool:
         """It does not have everything that it could have, or something of it could be another's."""
         share = self._shares[member]
-        return len(share) < self._most(member) or any(tp.topic in movable for tp in share)
-
-    def _most(self, member: str) -> int:
-        return sum(self._topics[topic] for topic in self._wanted[member])
+        return len(share) < self._most[member] or any(tp.topic in movable for tp in share)
 
     def _move(self, partitions: list[TopicPartition]) -> bool:
         """Go through the partitions again and again until none can be moved to make it more even."""
@@ -151,14 +149,13 @@ class UnevenShares:
         """Nobody has two less than the owner of a partition that it could have instead."""
         if not self._queue or self._queue[0][0] >= self._queue[-1][0] - 1:
             return True
-        owner = {tp: member for member, share in self._shares.items() for tp in share}
         for size, member in self._queue:
-            if size == self._most(member):
+            if size == self._most[member]:
                 continue
             for topic in self._wanted[member]:
                 for index in range(self._topics[topic]):
-                    other = owner.get(TopicPartition(topic, index), member)
-                    if other != member and size + 1 < len(self._shares[other]):
+                    other = self._owner.get(TopicPartition(topic, index), member)
+                    if size + 1 < len(self._shares.get(other, ())):
                         return False
         return True
 

@@ -31,6 +31,9 @@ logger = logging.getLogger("tidelog.client.consumer")
 
 S = TypeVar("S", bound=Enum)
 
+#: A coordinator that does not answer a farewell is not waited for any longer.
+_FAREWELL_SECONDS = 5.0
+
 
 class MembershipBase(Generic[S]):
     """One membership. `_walk` is the heirs' walking task, `_put_out` what they do when the user has not polled."""
@@ -97,6 +100,11 @@ class MembershipBase(Generic[S]):
     def owns(self, partitions: Iterable[TopicPartition]) -> bool:
         return self._host.owned().issuperset(partitions)
 
+    @property
+    def has_epoch(self) -> bool:
+        """Whether reads of offsets are fenced, too (KIP-848); the classic protocol fences commits alone."""
+        return False
+
     # --- tasks --------------------------------------------------------------------------------------------------------
 
     def _spawn(self, *coroutines: Coroutine[Any, Any, None]) -> None:
@@ -118,6 +126,14 @@ class MembershipBase(Generic[S]):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _farewell(self, tell: Coroutine[Any, Any, object]) -> None:
+        """Best effort, and not for long: who is not told finds out when the session is over."""
+        try:
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await tell
+        except (KafkaError, TimeoutError) as error:
+            logger.info("%s: the coordinator was not told that we leave: %s", self._name, error or "it took too long")
 
     async def _run_step(self, step: Coroutine[Any, Any, None]) -> None:
         """Await a step of the walking task that `_break_off` may end early: what it was built on no longer holds."""

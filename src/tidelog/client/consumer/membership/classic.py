@@ -13,7 +13,6 @@ already, and is *lost* rather than revoked: no commit for it counts.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient
@@ -45,8 +44,6 @@ from tidelog.protocol.api import ApiKey
 
 #: The coordinator answers a JoinGroup when the rebalance times out at the latest; the answer needs a while, too.
 _JOIN_LAPSE = 5.0
-#: A coordinator that does not answer a farewell is not waited for any longer.
-_LEAVE_SECONDS = 5.0
 #: States in which the coordinator must hear from us. In `joining` and `syncing` it holds a request of ours.
 _BEATING = (ClassicState.REVOKING, ClassicState.RECONCILING, ClassicState.STABLE)
 _MOVING = (ClassicState.JOINING, ClassicState.SYNCING)
@@ -311,9 +308,10 @@ class ClassicMembership(MembershipBase[ClassicState]):
         await self._tell_leave(me, "consumer poll timeout has expired")
 
     async def _tell_leave(self, me: Generation, reason: str) -> None:
-        """Best effort: who is not told finds out when the session is over."""
-        if not me.member_id or self._instance_id is not None:
-            return
-        with suppress(KafkaError):
-            version = await self._coordinator.version_of(ApiKey.LEAVE_GROUP)
-            await self._coordinator.ask(leave_request(self._group, me, reason, version), timeout=_LEAVE_SECONDS)
+        """A static member says nothing: it may be back before its session is over, and nothing has to move."""
+        if me.member_id and self._instance_id is None:
+            await self._farewell(self._say_leave(me, reason))
+
+    async def _say_leave(self, me: Generation, reason: str) -> None:
+        version = await self._coordinator.version_of(ApiKey.LEAVE_GROUP)
+        await self._coordinator.ask(leave_request(self._group, me, reason, version))

@@ -40,8 +40,6 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import ConsumerGroupHeartbeatResponse
 
 _FIRST_WITH_PATTERN = 1
-#: A coordinator that does not answer a farewell is not waited for any longer.
-_LEAVE_SECONDS = 5.0
 _RESTING = (ConsumerState.IDLE, ConsumerState.FAILED, ConsumerState.LEFT)
 _AT_WORK = (ConsumerState.JOINING, ConsumerState.STABLE, ConsumerState.ACKNOWLEDGING)
 
@@ -108,6 +106,10 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
         self._soon.set()
 
     # --- heartbeats ---------------------------------------------------------------------------------------------------
+
+    @property
+    def has_epoch(self) -> bool:
+        return True
 
     @property
     def _is_moving(self) -> bool:
@@ -282,9 +284,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
             await self._tell_leave()
 
     async def _tell_leave(self) -> None:
-        """Best effort: who is not told finds out when the session is over."""
-        with suppress(KafkaError):
-            await self._coordinator.ask(self._heartbeats.leave(), timeout=_LEAVE_SECONDS)
+        await self._farewell(self._coordinator.ask(self._heartbeats.leave()))
 
 
 def _explained(error: KafkaError) -> KafkaError:
