@@ -28,6 +28,7 @@ from tidelog.client.consumer.commits import OffsetCommits
 from tidelog.client.consumer.committing import Committing
 from tidelog.client.consumer.decoding import Deserializers
 from tidelog.client.consumer.delivery import Delivery
+from tidelog.client.consumer.endings import let_end
 from tidelog.client.consumer.engine import FetchEngine
 from tidelog.client.consumer.errors import InvalidGroupIdError, WakeupError
 from tidelog.client.consumer.group_side import GroupSide
@@ -368,10 +369,7 @@ class ConsumerCore:
             logger.warning("close took longer than %s s: the group will miss us when our session times out", timeout)
         finally:
             self.closed = True
-            tasks = list(self._tasks)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await self.engine.close()
-            await self.positions.close()
+            self.engine.stop()
             await self.cluster.close()
+            await let_end([*self._tasks, *self.engine.tasks, self.positions.task])
+            self.engine.queue.clear()

@@ -108,15 +108,16 @@ class FetchEngine:
         #: What is being asked for, wherever; none of it is asked for twice.
         self._asked: set[tuple[TopicPartition, int]] = set()
         self._kicked = asyncio.Event()
+        self._stopped = False
 
     def kick(self) -> None:
         """Something has changed: look again at what is to be asked for. On the loop's thread."""
         self._kicked.set()
 
     async def run(self) -> None:
-        """Until it is cancelled: settle positions, send what can be sent, wait for a reason to look again."""
+        """Until `stop`: settle positions, send what can be sent, wait for a reason to look again."""
         loop = asyncio.get_running_loop()
-        while True:
+        while not self._stopped:
             self._kicked.clear()
             self._positions.start()
             await self._send()
@@ -126,20 +127,22 @@ class FetchEngine:
             finally:
                 timer.cancel()
 
-    async def close(self) -> None:
-        """Drop the fetches under way. Brokers forget sessions when their place is needed."""
-        tasks = list(self._in_flight.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self.queue.clear()
+    def stop(self) -> None:
+        """Ask for nothing more; `run` ends. Brokers forget sessions when their place is needed."""
+        self._stopped = True
+        self.kick()
+
+    @property
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """The fetches under way."""
+        return list(self._in_flight.values())
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
     async def _send(self) -> None:
         now = self._cluster.clock.monotonic()
         ready = [part for part in self._subscription.partitions.values() if self._may_ask(part, now)]
-        if not ready:
+        if not ready or self._stopped:
             return
         try:
             await self._cluster.ensure_topics({part.tp.topic for part in ready})

@@ -55,7 +55,7 @@ class Positions:
         self._settled = settled
         self.policy = policy(config[keys.AUTO_OFFSET_RESET])
         self.isolation = READ_COMMITTED if config[keys.ISOLATION_LEVEL] == "read_committed" else READ_UNCOMMITTED
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
         self._failures = 0
 
     def is_sound(self, part: PartitionState) -> bool:
@@ -64,13 +64,8 @@ class Positions:
 
     def start(self) -> None:
         """Begin to find what has no place, unless that is under way."""
-        if self._task is None and self._open():
-            self._task = asyncio.create_task(self._settle())
-
-    async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        if self.task is None and self._open():
+            self.task = asyncio.create_task(self._settle())
 
     def raise_missing(self) -> None:
         """NoOffsetForPartitionError, if some have no place and the policy leaves it to the user."""
@@ -114,7 +109,7 @@ class Positions:
             await pause(self._cluster.wait_before_retry(self._failures))
             self._failures += 1
         finally:
-            self._task = None
+            self.task = None
             self._settled()
 
     async def _look_up(self) -> None:
