@@ -12,6 +12,10 @@ not imported with `server.py`:
 
 `parts.Background` is the class `tidelog.broker.background.Background`, found at the first use of the name. For mypy and
 import-linter these are imports like any other: types are checked, and the layers count them.
+
+Rooms below this one cannot use it. What they import late stands in functions of four files, which a test lists: the
+services of handlers (`handlers/services.py`, with the first request of each room), their takers (`handlers/takers.py`),
+partitions (`replication/manager.py`, with the first of them) and the keys of groups' configs (`dynamic_configs.py`).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,26 @@ def test_every_part_is_found(name: str) -> None:
 def test_there_are_no_others() -> None:
     with pytest.raises(AttributeError):
         parts.Others  # type: ignore[attr-defined]  # noqa: B018  # that is the point
+
+
+BROKER = Path(parts.__file__).parent
+#: Who else imports late, as the text of `parts.py` says.
+BELOW = ["dynamic_configs.py", "handlers/services.py", "handlers/takers.py", "replication/manager.py"]
+
+
+def imports_late(path: Path) -> bool:
+    """Whether a function of the module imports another of ours."""
+    functions = (
+        node
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return any(
+        isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tidelog")
+        for function in functions
+        for node in ast.walk(function)
+    )
+
+
+def test_nobody_else_imports_late() -> None:
+    assert [str(path.relative_to(BROKER)) for path in sorted(BROKER.rglob("*.py")) if imports_late(path)] == BELOW

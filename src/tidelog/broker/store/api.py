@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
+from tidelog.broker.store.errors import NodeExistsError
 from tidelog.common.named_tuple import NamedTuple
 
 ANY_VERSION = -1
@@ -123,8 +124,6 @@ class Store(Protocol):
 
 async def ensure_path(store: Store, path: str) -> None:
     """Make a persistent node and its parents where they are missing."""
-    from tidelog.broker.store.errors import NodeExistsError
-
     if await store.exists(path) is not None:
         return
     try:
