@@ -17,8 +17,8 @@ from tidelog.cli.output import Output, counted, json_option
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
 if TYPE_CHECKING:
-    from tidelog.client.admin import TopicDescription
     from tidelog.client.admin.aio import Admin
+    from tidelog.client.admin.topic_values import TopicDescription
     from tidelog.client.cluster.client import ClusterClient
 
 
@@ -89,6 +89,7 @@ def list_topics(internal: bool, server: str | None, config_file: str | None, as_
     """
 
     async def work(cluster: ClusterClient) -> None:
+        await cluster.refresh([])  # to look takes no patience: whether nobody is there is told at once
         admin = _admin(cluster)
         shown = await admin.describe_topics(await admin.topics(internal=internal))
         if not shown and not as_json:
@@ -118,6 +119,7 @@ def describe(names: tuple[str, ...], server: str | None, config_file: str | None
     """
 
     async def work(cluster: ClusterClient) -> None:
+        await cluster.refresh([])
         admin = _admin(cluster)
         output = Output(as_json=as_json)
         known = await admin.list_topics(internal=True)
@@ -170,7 +172,7 @@ def _admin(cluster: ClusterClient) -> Admin:
 
 async def _show(admin: Admin, topic: TopicDescription, output: Output) -> None:
     """One topic: its partitions, and where each begins and ends; its configs, as far as somebody has set them."""
-    from tidelog.client.admin import ConfigResource, ConfigSource
+    from tidelog.client.admin.config_values import ConfigResource, ConfigSource
     from tidelog.common.types import TopicPartition
 
     partitions = {TopicPartition(topic.name, each.partition): each for each in topic.partitions}
@@ -191,7 +193,7 @@ async def _show(admin: Admin, topic: TopicDescription, output: Output) -> None:
 
 def _reason(error: KafkaError) -> str:
     """What the broker says is wrong. The Admin's next step is for whoever writes Python: `_hint` has the command's."""
-    from tidelog.client.admin import AdminError
+    from tidelog.client.admin.hints import AdminError
 
     return error.reason if isinstance(error, AdminError) else error.message
 

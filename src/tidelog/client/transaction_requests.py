@@ -1,8 +1,8 @@
 """Transactions as their coordinators see them: begin one, add to it, end it, find those that others left open.
 
-Each function is one exchange with the coordinator of a transactional id (or with every broker, for lists), with
-retries. A transaction may be ended by whoever knows its id, producer id and epoch: the process that wrote the records
-need not be the one that decides about them.
+Each function is one exchange with the coordinator of a transactional id, with retries; what only looks, or fences
+others, is the Admin's. A transaction may be ended by whoever knows its id, producer id and epoch: the process that
+wrote the records need not be the one that decides about them.
 
 The protocol has two generations. In the first (Kafka 0.11 to 3.x) a producer's epoch stays the same over many
 transactions; in the second (KIP-890, Kafka 4.0) it rises with every one, and only the producer that ended a transaction
@@ -12,26 +12,21 @@ here stop before the second.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tidelog.client.cluster.client import ClusterClient, CoordinatorType
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
-from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
-from tidelog.protocol.messages import (
-    AddPartitionsToTxnRequest,
-    DescribeTransactionsRequest,
-    EndTxnRequest,
-    InitProducerIdRequest,
-    ListTransactionsRequest,
-)
+from tidelog.common.types import NO_TIMESTAMP, TopicPartition
+from tidelog.protocol.messages import AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest
+
+if TYPE_CHECKING:
+    from tidelog.client.admin.aio import Admin
 
 # The newest versions of the protocol before KIP-890's second part: the epoch stays the same until the next init.
 _LAST_INIT, _LAST_ADD, _LAST_END = 5, 3, 4
-#: The id is not going to be used again: any time-out that every broker allows.
-_FENCE_TIMEOUT_MS = 1_000
 #: States in which a transaction holds back the readers of its partitions.
 # A coordinator's names for the states of a transaction. Prepare… says that the decision is durable and its markers are
 # being written, Complete… that they are.
@@ -118,7 +113,7 @@ async def end_transaction(cluster: ClusterClient, transaction: OpenTransaction, 
 
 async def fence(cluster: ClusterClient, transactional_id: str) -> None:
     """Abort whatever the id has open, and keep its producers from writing on."""
-    await init_producer_id(cluster, transactional_id, _FENCE_TIMEOUT_MS)
+    (await _admin(cluster).fence_producers([transactional_id])).result()
 
 
 async def list_transactions(
@@ -128,43 +123,30 @@ async def list_transactions(
 
     Each broker goes through all ids that it remembers (seven days of them): not for every day.
     """
-    request = ListTransactionsRequest(state_filters=list(states), producer_id_filters=[])
-
-    async def ask(node_id: int) -> list[TransactionListing]:
-        async def once() -> list[TransactionListing]:
-            response = await (await cluster.node(node_id)).send(request, highest=1)
-            if response.error_code:
-                raise KafkaError(response.error_code, "ListTransactions failed")
-            return [
-                TransactionListing(entry.transactional_id, entry.producer_id, entry.transaction_state)
-                for entry in response.transaction_states
-                if entry.transactional_id.startswith(prefix)
-            ]
-
-        return await cluster.retry(once)
-
-    if not cluster.metadata.nodes:
-        await cluster.retry(lambda: cluster.refresh([]))
-    parts = await asyncio.gather(*(ask(node_id) for node_id in cluster.metadata.nodes))
-    return [listing for part in parts for listing in part]
+    found = await _admin(cluster).list_transactions(states=states)
+    return [
+        TransactionListing(each.transactional_id, each.producer_id, str(each.state))
+        for each in found
+        if each.transactional_id.startswith(prefix)
+    ]
 
 
 async def describe_transaction(cluster: ClusterClient, transactional_id: str) -> TransactionDescription:
     """What the coordinator knows of the id; KafkaError TRANSACTIONAL_ID_NOT_FOUND if nothing."""
-    request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
-
-    def error_of(response: object) -> int:
-        return int(response.transaction_states[0].error_code)  # type: ignore[attr-defined]  # a message
-
-    kind = CoordinatorType.TRANSACTION
-    response = await cluster.ask_coordinator(kind, transactional_id, request, error_of=error_of)
-    found = response.transaction_states[0]
+    found = (await _admin(cluster).describe_transactions([transactional_id])).of(transactional_id)
     return TransactionDescription(
         transactional_id,
-        found.producer_id if found.producer_id is not None else NO_PRODUCER_ID,
-        found.producer_epoch if found.producer_epoch is not None else NO_PRODUCER_EPOCH,
-        found.transaction_state,
-        found.transaction_timeout_ms,
-        found.transaction_start_time_ms,
-        tuple(TopicPartition(topic.topic, number) for topic in found.topics for number in topic.partitions),
+        found.producer_id,
+        found.producer_epoch,
+        str(found.state),
+        found.timeout_ms,
+        NO_TIMESTAMP if found.start_ms is None else found.start_ms,
+        tuple(sorted(found.partitions)),
     )
+
+
+def _admin(cluster: ClusterClient) -> Admin:
+    """The Admin over these connections; imported with its first use, for whoever only writes."""
+    from tidelog.client.admin.aio import Admin
+
+    return Admin.over(cluster)

@@ -14,7 +14,7 @@ from support.everything_kafka import EverythingKafka
 from support.guides import run_guide
 from support.kafka import KAFKA_4
 from support.patience import eventually
-from tidelog.client.admin import (
+from tidelog.admin import (
     ANY,
     DEFAULT,
     HIGH_WATERMARK,
@@ -173,8 +173,10 @@ def test_offsets_and_records(admin: Admin, kafka: EverythingKafka, orders: str) 
 def test_configs_of_topics(admin: Admin, orders: str) -> None:
     resource = ConfigResource.topic(orders)
     admin.alter_config(resource, {"retention.ms": 5000, "cleanup.policy": Append("compact"), "preallocate": True})
-    found = admin.describe_config(resource, synonyms=True, documentation=True)
-    assert found["retention.ms"].value == "5000"
+    found = eventually(
+        lambda: admin.describe_config(resource, synonyms=True, documentation=True),
+        lambda found: found["retention.ms"].value == "5000",
+    )
     assert found["retention.ms"].source is ConfigSource.DYNAMIC_TOPIC
     assert found["retention.ms"].type is ValueType.LONG
     assert found["retention.ms"].documentation
@@ -182,7 +184,10 @@ def test_configs_of_topics(admin: Admin, orders: str) -> None:
     assert found["cleanup.policy"].value == "delete,compact"
     assert found["preallocate"].value == "true"
     admin.alter_config(resource, {"cleanup.policy": Subtract("delete"), "retention.ms": None})
-    found = admin.describe_config(resource, keys=["cleanup.policy", "retention.ms"])
+    found = eventually(
+        lambda: admin.describe_config(resource, keys=["cleanup.policy", "retention.ms"]),
+        lambda found: found["retention.ms"].is_default,
+    )
     assert {key: (each.value, each.is_default) for key, each in found.items()} == {
         "cleanup.policy": ("compact", False),
         "retention.ms": ("604800000", True),
@@ -208,13 +213,17 @@ def test_configs_of_brokers_groups_and_client_metrics(admin: Admin) -> None:
             metrics: {"interval.ms": 1000, "metrics": "org.apache.kafka.producer."},
         }
     ).result()
-    found = eventually(
-        lambda: admin.describe_configs({broker: ["log.cleaner.threads"], everybody: None, group: None, metrics: None}),
-        lambda found: found.of(broker)["log.cleaner.threads"].source is ConfigSource.DYNAMIC_BROKER,
-    )
-    assert found.of(everybody)["log.cleaner.backoff.ms"].value == "20000"
-    assert found.of(group)["consumer.session.timeout.ms"].source is ConfigSource.DYNAMIC_GROUP
-    assert found.of(metrics)["interval.ms"].value == "1000"
+    expected = [
+        (broker, "log.cleaner.threads", "2", ConfigSource.DYNAMIC_BROKER),
+        (everybody, "log.cleaner.backoff.ms", "20000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        (group, "consumer.session.timeout.ms", "50000", ConfigSource.DYNAMIC_GROUP),
+        (metrics, "interval.ms", "1000", ConfigSource.DYNAMIC_CLIENT_METRICS),
+    ]
+    for resource, key, value, source in expected:
+        eventually(
+            lambda resource=resource, key=key: admin.describe_configs({resource: [key]}).of(resource)[key],
+            lambda entry, value=value, source=source: (entry.value, entry.source) == (value, source),
+        )
     levels = admin.describe_config(ConfigResource.loggers(1))
     assert levels["kafka.server.KafkaApis"].value == "DEBUG"
     assert admin.list_client_metrics_resources() == ["latencies"]
@@ -471,9 +480,10 @@ def test_scram_users(admin: Admin, kafka: EverythingKafka) -> None:
     assert altered["bob"] is None
     assert code(altered["carol"]) is ErrorCode.RESOURCE_NOT_FOUND
     assert code(altered["dave"]) is ErrorCode.UNACCEPTABLE_CREDENTIAL
-    found = admin.describe_user_scram_credentials(["bob", "carol"])
     expected = (ScramCredential(ScramMechanism.SCRAM_SHA_256, 8192), ScramCredential(strong, 4096))
-    assert found.of("bob") == expected
+    found = eventually(
+        lambda: admin.describe_user_scram_credentials(["bob", "carol"]), lambda found: found["bob"] == expected
+    )
     assert code(found["carol"]) is ErrorCode.RESOURCE_NOT_FOUND
     assert admin.describe_user_scram_credentials() == {"bob": expected}
     settings = {**kafka.sasl_settings, "sasl.mechanism": "SCRAM-SHA-256"}
@@ -481,7 +491,7 @@ def test_scram_users(admin: Admin, kafka: EverythingKafka) -> None:
     with Admin(settings) as bob:
         assert bob.describe_cluster().nodes
     admin.alter_user_scram_credentials([ScramDeletion("bob"), ScramDeletion("bob", strong)]).result()
-    assert admin.describe_user_scram_credentials() == {}
+    assert eventually(lambda: admin.describe_user_scram_credentials() == {})
 
 
 def test_acls(admin: Admin) -> None:
@@ -493,13 +503,13 @@ def test_acls(admin: Admin) -> None:
     made = admin.create_acls([read, deny, wrong])
     assert (made[read], made[deny]) == (None, None)
     assert isinstance(made[wrong], KafkaError)
-    assert set(admin.describe_acls(AclFilter(principal="User:eve"))) == {read, deny}
+    assert eventually(lambda: set(admin.describe_acls(AclFilter(principal="User:eve"))) == {read, deny})
     assert admin.describe_acls(AclFilter(resource=ResourceType.TOPIC, name="pay-roll", pattern=PatternType.MATCH)) == [
         read
     ]
     gone = admin.delete_acls([AclFilter(principal="User:eve"), AclFilter(principal="User:nobody")]).result()
     assert [each.result().keys() for each in gone.values()] == [{read, deny}, set()]
-    assert admin.describe_acls() == []
+    assert eventually(lambda: admin.describe_acls() == [])
 
 
 def test_delegation_tokens(admin: Admin, kafka: EverythingKafka) -> None:

@@ -9,7 +9,7 @@ from confluent_kafka import Producer as ConfluentProducer
 
 from support.kafka import KAFKA_3, KafkaBroker
 from support.patience import eventually
-from tidelog.client.admin import (
+from tidelog.admin import (
     ConfigResource,
     ConfigSource,
     ElectionType,

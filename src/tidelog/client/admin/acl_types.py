@@ -9,7 +9,9 @@ from enum import IntEnum
 
 
 class _Word(IntEnum):
-    """A number of the protocol that may be newer than we are."""
+    """A number of the protocol that may be newer than we are: then it is read as UNKNOWN, so that one new word in a
+    list does not fail the whole answer. It cannot be sent.
+    """
 
     @classmethod
     def _missing_(cls, value: object) -> _Word:
@@ -17,7 +19,9 @@ class _Word(IntEnum):
 
 
 class AclOperation(_Word):
-    """What somebody wants to do. `ALL` allows or denies every one of them."""
+    """What somebody wants to do. `ALL` allows or denies every one of them. CLUSTER_ACTION is what brokers do among
+    themselves; IDEMPOTENT_WRITE is what brokers before 2.8 asked of producers without transactions.
+    """
 
     UNKNOWN = 0
     ANY = 1

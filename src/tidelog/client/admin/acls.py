@@ -5,6 +5,19 @@ name or by a prefix. A filter finds bindings: what it leaves open matches anythi
 
     admin.create_acls([AclBinding("User:alice", AclOperation.READ, ResourceType.TOPIC, "orders")])
     admin.describe_acls(AclFilter(principal="User:alice"))
+
+What a client must be allowed, by what it does:
+
+    produce            WRITE on the topic; for transactions also WRITE on the TRANSACTIONAL_ID
+    consume            READ on the topic; in a group also READ on the GROUP
+    create a topic     CREATE on the topic, or on the CLUSTER
+    delete, alter it   DELETE, ALTER on the topic
+    configs            DESCRIBE_CONFIGS, ALTER_CONFIGS on the topic, or on the CLUSTER for brokers
+    the rest of Admin  DESCRIBE or ALTER on the CLUSTER, mostly
+
+READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS. A denial that matches goes before
+every permission. Without any binding for a resource, `allow.everyone.if.no.acl.found` decides; super users are never
+asked.
 """
 
 from __future__ import annotations
@@ -26,7 +39,9 @@ CLUSTER_NAME = "kafka-cluster"
 
 
 class AclBinding(NamedTuple):
-    """A permission, or a denial."""
+    """A permission, or a denial. As names go, `*` is every resource of the type, and `CLUSTER_NAME` the one cluster; as
+    hosts go, `*` is everywhere, and anything else an address (no range, no name).
+    """
 
     principal: str
     operation: AclOperation
@@ -76,7 +91,10 @@ class AclAdmin(AdminBase):
     async def create_acls(
         self, bindings: Iterable[AclBinding], *, timeout: float | None = None
     ) -> Outcomes[AclBinding, None]:
-        """Create bindings; one that is there already is no error."""
+        """Create bindings; one that is there already is no error.
+
+        Brokers hear of it one by one: for a moment, some still refuse what is allowed now.
+        """
 
         def ask(keys: list[AclBinding]) -> messages.CreateAclsRequest:
             creations = [
@@ -131,6 +149,7 @@ class AclAdmin(AdminBase):
 
 
 def _binding(resource: Any, acl: Any) -> AclBinding:
+    """From an answer. DescribeAcls names a resource once, with its entries below; DeleteAcls has all in one place."""
     return AclBinding(
         acl.principal,
         AclOperation(acl.operation),

@@ -5,6 +5,9 @@
 
 The methods are those of the subjects, one file each. Requests that belong together go out together; several calls may
 be under way at once. The blocking `Admin` is derived from this one (`blocking`).
+
+Cancelling a call stops waiting for it; what was sent is done all the same. A connection is made with the first request
+to a broker and shared by all calls; nothing runs between calls, so that an Admin that is not used costs nothing.
 """
 
 from __future__ import annotations

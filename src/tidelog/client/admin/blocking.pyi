@@ -290,7 +290,7 @@ class Admin:
     def list_transactions(
         self,
         *,
-        states: Iterable[TransactionState] = (),
+        states: Iterable[TransactionState | str] = (),
         producer_ids: Iterable[int] = (),
         longer_than_ms: int = -1,
         id_pattern: str | None = None,
@@ -360,7 +360,9 @@ class Admin:
     def update_features(
         self, updates: Mapping[str, FeatureUpdate | int], *, validate_only: bool = False, timeout: float | None = None
     ) -> Outcomes[str, None]:
-        """Change levels: feature → new level. Newer controllers change all or none, and have one error for all."""
+        """Change levels: feature → new level. Newer controllers change all or none, and have one error for all, which
+        is raised.
+        """
     def describe_log_dirs(
         self, brokers: Iterable[int] | None = None, *, timeout: float | None = None
     ) -> Outcomes[int, dict[str, LogDir]]:
@@ -392,7 +394,7 @@ class Admin:
         validate_only: bool = False,
         timeout: float | None = None,
     ) -> Outcomes[QuotaEntity, None]:
-        """Set quotas of entities; None removes one."""
+        """Set quotas of entities; None removes one. All keys of an entity succeed or fail together."""
     def describe_user_scram_credentials(
         self, users: Iterable[str] | None = None, *, timeout: float | None = None
     ) -> Outcomes[str, tuple[ScramCredential, ...]]:

@@ -7,8 +7,17 @@ see `routes`), a function that makes the request for some items, and one that re
 
     found = await call.each(groups, GROUP, lambda keys: DeleteGroupsRequest(groups_names=keys), read)
 
+    items ──route──► brokers ──ask──► requests ──read──► outcome ──────────────► done
+      ▲                │ not found        │ lost            │ "not me (any more)"
+      └──── wait ◄─────┴──────────────────┴─────────────────┘    until the time is up, or `retries` are used
+
 An item whose time is up gets the last thing that was said about it. A request about nothing in particular is a batch
 of one item, `None`.
+
+Three kinds of failure are kept apart. What went wrong on the way (no connection, no answer) is tried again if its code
+says so: nobody knows whether the broker has done it, and every request of the Admin may be repeated; a topic that was
+created by the lost request "exists already" then, as with Kafka's own Admin. What a broker refuses is tried again only
+if the route knows that as a sign of having asked the wrong one. Everything else is the outcome.
 """
 
 from __future__ import annotations
@@ -22,7 +31,9 @@ from tidelog.client.admin.hints import failure, with_next_step
 from tidelog.client.admin.outcomes import Answers, Outcomes, PartialError
 from tidelog.client.admin.routes import BROKER, Route
 from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.config import common
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import MAX_INT32
 from tidelog.net.node_client import NodeClient
 from tidelog.net.pauses import pause
 from tidelog.protocol.api import spec_of
@@ -53,6 +64,10 @@ class Counters:
     errors: int = 0
 
 
+class _OutOfTime(KafkaError):
+    """The call's time was up before anybody answered."""
+
+
 class _Ways(NamedTuple, Generic[K, V]):
     """How the items of one call are asked for."""
 
@@ -74,6 +89,12 @@ class Call:
         self._counters = counters
         self._begun = cluster.clock.monotonic()
         counters.calls += 1
+
+    @classmethod
+    def over(cls, cluster: ClusterClient, timeout: float | None = None) -> Call:
+        """A call of somebody who has a cluster client and no Admin."""
+        limit = cluster.config[common.DEFAULT_API_TIMEOUT_MS] / 1000 if timeout is None else timeout
+        return cls(cluster, limit, MAX_INT32, Counters())
 
     @property
     def age(self) -> float:
@@ -107,6 +128,7 @@ class Call:
         ways = _Ways(route, ask, read, alone, lowest, highest)
         wanted = list(dict.fromkeys(keys))
         done: dict[K, V | KafkaError] = {}
+        said_last: dict[K, KafkaError] = {}
         rest = list(wanted)
         attempt = 0
         while rest:
@@ -115,11 +137,15 @@ class Call:
             over = wait >= self.remaining or attempt >= self._retries
             rest = []
             for key, found, again in said:
+                if isinstance(found, KafkaError) and not isinstance(found, _OutOfTime):
+                    said_last[key] = found
                 if again and not over and not self._is_old_news(found):
                     route.forget(self.cluster, key)
                     rest.append(key)
+                elif again and over:
+                    done[key] = self._given_up(said_last.get(key), found, attempt)
                 else:
-                    done[key] = self._given_up(found, attempt) if again and over else found
+                    done[key] = found
             if rest:
                 attempt += 1
                 self._counters.retries += 1
@@ -155,7 +181,11 @@ class Call:
     # --- one round ----------------------------------------------------------------------------------------------------
 
     async def _round(self, keys: list[K], ways: _Ways[K, V]) -> list[Said[K, V]]:
-        """Ask all brokers that it takes, side by side, once. There is an entry for each key."""
+        """Ask all brokers that it takes, side by side, once. There is an entry for each key.
+
+        The slowest broker decides how long a round takes; what the others have answered is not lost by it, and is not
+        asked for again.
+        """
         route = ways.route
         try:
             await self._within(route.prepare(self.cluster, keys))
@@ -201,17 +231,19 @@ class Call:
                 return await work
         except TimeoutError as error:
             text = f"no answer within {self.limit:g} s; timeout= or default.api.timeout.ms allows more"
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from error
+            raise _OutOfTime(ErrorCode.REQUEST_TIMED_OUT, text) from error
 
     def _is_old_news(self, found: object) -> bool:
         """Whether a topic is still unknown after everybody must have heard of it."""
         return isinstance(found, KafkaError) and found.code in _MAY_BE_NEW and self.age >= _NEWS_SECONDS
 
-    def _given_up(self, found: V | KafkaError, attempt: int) -> V | KafkaError:
-        """The last thing that was said of an item whose time is up, and how long we have tried."""
-        if not isinstance(found, KafkaError) or not attempt:
-            return found
-        return KafkaError(found.code, f"{found.message} (given up after {attempt + 1} tries in {self.age:.1f} s)")
+    def _given_up(self, last: KafkaError | None, found: V | KafkaError, attempt: int) -> V | KafkaError:
+        """The last thing that a broker, or the way to it, said of an item whose time is up; and how long we have tried.
+        That there was no time left for another answer says less.
+        """
+        if last is None or not attempt:
+            return last or found
+        return KafkaError(last.code, f"{last.message} (given up after {attempt + 1} tries in {self.age:.1f} s)")
 
 
 def _version(node: NodeClient, request: Any, lowest: int, highest: int | None) -> int:

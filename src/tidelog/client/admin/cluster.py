@@ -2,6 +2,10 @@
 
 The quorum is KRaft's: the controllers that keep the cluster's state as a log. Clusters that ZooKeeper coordinates, as
 Tidelog's and Kafka's before 4.0, have none, and say UNSUPPORTED_VERSION.
+
+A voter is a controller whose agreement counts for a majority; observers (the brokers) only follow the log. Since
+KIP-853 voters can be added and removed while the cluster runs, one at a time, if it was not set up with
+`controller.quorum.voters` in its properties files.
 """
 
 from __future__ import annotations
@@ -102,7 +106,10 @@ class ClusterAdmin(AdminBase):
         return await call.one(ANYBODY, older, read_metadata, highest=10)
 
     async def unregister_broker(self, broker: int, *, timeout: float | None = None) -> None:
-        """Forget a broker that is gone for good (KRaft only). One that still runs registers itself anew."""
+        """Forget a broker that is gone for good (KRaft only). One that still runs registers itself anew.
+
+        Its partitions are not moved by this: `alter_partition_reassignments` gives them other brokers first.
+        """
         await self._call(timeout).one(
             ANYBODY, messages.UnregisterBrokerRequest(broker_id=broker), _checked("unregistering")
         )
@@ -170,6 +177,7 @@ def _checked(about: str) -> Any:
 
 
 def _quorum_replica(found: Any) -> QuorumReplica:
+    """Before version 1 the leader told no times, before version 2 no directories."""
     return QuorumReplica(
         found.replica_id,
         id_text(found.replica_directory_id),

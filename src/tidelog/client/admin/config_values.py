@@ -1,4 +1,15 @@
-"""Configs as values: whose they are, what they say, where that comes from, and how to change them."""
+"""Configs as values: whose they are, what they say, where that comes from, and how to change them.
+
+A key may be set in several places; the strongest that says something wins. For a topic's key, from strong to weak:
+
+    DYNAMIC_TOPIC             set for this topic
+    DYNAMIC_BROKER            set for this broker while it ran, under the broker's name of the key (`log.retention.ms`)
+    DYNAMIC_DEFAULT_BROKER    set for all brokers while they ran
+    STATIC_BROKER             in the broker's properties file
+    DEFAULT                   what Kafka thinks best
+
+The `synonyms` of an entry are all of these that have something to say, in this order.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +151,7 @@ def config_entry(entry: Any) -> ConfigEntry:
 
 
 class Append(str):
-    """A value to add to a list, as `{"cleanup.policy": Append("compact")}`."""
+    """A value to add to a list, as `{"cleanup.policy": Append("compact")}`. What is in the list already stays once."""
 
     __slots__ = ()
 

@@ -6,7 +6,11 @@ A change is a dictionary with the new values; None goes back to the default, `Ap
     orders = ConfigResource.topic("orders")
     admin.alter_config(orders, {"retention.ms": 86_400_000, "cleanup.policy": Append("compact")})
 
-Changes are incremental (IncrementalAlterConfigs, Kafka 2.3 on): what is not named stays as it is.
+Changes are incremental (IncrementalAlterConfigs, Kafka 2.3 on): what is not named stays as it is. The older request,
+which replaced everything and so lost what two people changed at once, is not used.
+
+All changes of one resource succeed or fail together; those of several do not. A broker that runs takes over a change
+some time after it was answered: whoever reads it back at once may see the old value.
 """
 
 from __future__ import annotations
@@ -37,7 +41,10 @@ _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
 class _Keeper:
-    """The route of a config: the broker that it belongs to, if it belongs to one."""
+    """The route of a config: the broker that it belongs to, if it belongs to one. A broker knows the values of its own
+    properties file and its log levels, and nobody else does; topics, groups and the defaults of all brokers are in
+    everybody's metadata.
+    """
 
     again = ANYBODY.again
     shared = False

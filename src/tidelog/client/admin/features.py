@@ -2,6 +2,12 @@
 
 Each broker supports a range of each feature; the cluster has finalized one level of it, which everybody then uses. A
 level is raised when all brokers are upgraded, and can be lowered where the feature allows that.
+
+    metadata.version       what the controllers write to their log; follows Kafka's releases
+    transaction.version    2: a producer's epoch rises with each transaction (KIP-890)
+    group.version          1: consumer groups of KIP-848
+    share.version          1: share groups (KIP-932)
+    streams.version        1: streams groups (KIP-1071)
 """
 
 from __future__ import annotations
@@ -79,7 +85,11 @@ class FeatureAdmin(AdminBase):
         validate_only: bool = False,
         timeout: float | None = None,
     ) -> Outcomes[str, None]:
-        """Change levels: feature → new level. Newer controllers change all or none, and have one error for all."""
+        """Change levels: feature → new level. Newer controllers change all or none, and have one error for all, which
+        is raised.
+
+        A cluster that was raised cannot go back to a release that does not know the level: try `validate_only` first.
+        """
         call = self._call(timeout)
         wanted = {name: FeatureUpdate(new) if isinstance(new, int) else new for name, new in updates.items()}
         request = messages.UpdateFeaturesRequest(

@@ -3,6 +3,11 @@
 A consumer group may be of the classic type or of KIP-848's. Nobody knows before asking: the newer request comes first,
 and a group that is not of its kind (or a broker that has no such request) is asked for in the older one. There, before
 Kafka 4.0, a group that does not exist looks like a dead one without members.
+
+In a classic group the coordinator knows the members' assignments as bytes only: one of the members has shared out the
+partitions, and what the bytes mean is between members. Those of consumers are decoded here. In the newer groups the
+coordinator shares out itself, so it can tell what a member has (`assignment`) and what it will have when all others
+have let go of it (`target_assignment`); a group whose members all have their target is stable.
 """
 
 from __future__ import annotations
@@ -59,7 +64,10 @@ class GroupDescriptionAdmin(AdminBase):
     async def describe_classic_groups(
         self, group_ids: Iterable[str], *, authorized_operations: bool = False, timeout: float | None = None
     ) -> Outcomes[str, GroupDescription]:
-        """Groups of the classic type, whatever they are used for (consumers, Connect, a schema registry)."""
+        """Groups of the classic type, whatever they are used for (consumers, Connect, a schema registry).
+
+        `protocol_type` tells what that is; assignments are only known of consumers.
+        """
         return await _describe_classic(self._call(timeout), group_ids, authorized_operations)
 
     async def describe_share_groups(
@@ -102,6 +110,8 @@ async def _describe_new(
 async def _describe_classic(
     call: Call, group_ids: Iterable[str], authorized_operations: bool
 ) -> Outcomes[str, GroupDescription]:
+    """DescribeGroups. A group of KIP-848 is told here, too, by newer brokers, but without its epochs."""
+
     def ask(keys: list[str]) -> messages.DescribeGroupsRequest:
         return messages.DescribeGroupsRequest(groups=keys, include_authorized_operations=authorized_operations)
 
@@ -160,5 +170,6 @@ def _classic_member(member: Any, consumers: bool) -> MemberDescription:
 
 
 def _assigned(assignment: Any) -> tuple[TopicPartition, ...]:
+    """Flat, as our values are."""
     topics = assignment.topic_partitions
     return tuple(TopicPartition(topic.topic_name, number) for topic in topics for number in topic.partitions)

@@ -2,6 +2,11 @@
 
 There are four types, by the protocol that members speak: classic (joins in rounds), consumer (KIP-848), share (KIP-932:
 records, not partitions, are handed out) and streams (KIP-1071).
+
+    classic    EMPTY → PREPARING_REBALANCE → COMPLETING_REBALANCE → STABLE → ... → EMPTY → DEAD
+    consumer   EMPTY → ASSIGNING → RECONCILING → STABLE → ... → EMPTY → DEAD
+    share      EMPTY → STABLE → EMPTY → DEAD
+    streams    EMPTY → NOT_READY (topics are missing) → ASSIGNING → RECONCILING → STABLE → ... → EMPTY → DEAD
 """
 
 from __future__ import annotations

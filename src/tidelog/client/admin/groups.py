@@ -1,6 +1,10 @@
 """Groups of any type: list, delete, and make members leave.
 
-Each broker lists the groups that it coordinates, so all are asked. Everything else is the coordinator's of each group.
+Each broker lists the groups that it coordinates, so all are asked. Everything else is the coordinator's of each group:
+the broker that leads the partition of `__consumer_offsets` which the group's id falls into.
+
+A group comes into being with its first member, or its first offset; nobody creates it. It is gone when it is deleted,
+or when it has neither members nor offsets any more.
 """
 
 from __future__ import annotations
@@ -55,13 +59,19 @@ class GroupAdmin(AdminBase):
     async def list_consumer_groups(
         self, *, states: Iterable[GroupState] = (), timeout: float | None = None
     ) -> dict[str, GroupListing]:
-        """The groups of consumers, classic and new, and those that only have offsets."""
+        """The groups of consumers, classic and new, and those that only have offsets.
+
+        Kafka has deprecated this call in favour of `list_groups`, which tells all groups and their types.
+        """
         return await self.list_groups(states=states, protocol_types=("consumer", ""), timeout=timeout)
 
     async def delete_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> Outcomes[str, None]:
-        """Delete groups without members, with their offsets."""
+        """Delete groups without members, with their offsets.
+
+        Members that come later begin where `auto.offset.reset` tells them, as in a group that never was.
+        """
         return await self._delete_groups(group_ids, timeout)
 
     async def delete_share_groups(
@@ -144,4 +154,5 @@ class GroupAdmin(AdminBase):
 
 
 def _listing(found: Any) -> GroupListing:
+    """What the broker's version does not tell is UNKNOWN."""
     return GroupListing(found.group_id, GroupType(found.group_type), GroupState(found.group_state), found.protocol_type)

@@ -2,6 +2,9 @@
 
 The broker knows what is wrong; it does not know which call of ours mends it. Where that can be said, one sentence is
 added to the broker's own. The table is for people: programs look at `code`.
+
+Both parts are kept apart in the exception (`reason`, `next_step`): the command line, whose users type options and not
+methods, has hints of its own.
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 Each broker knows its own disks, and is asked itself. A replica that is being moved exists twice for a while: the second
 one, `future`, catches up and then takes the first one's place.
+
+    data-1/orders-0                      current, at work
+    data-2/orders-0.<id>-future          future: `offset_lag` says how far it is behind
+    data-2/orders-0                      current, when it has caught up; the first one is deleted
+
+A directory that fails goes offline, with all that lies in it; the broker goes on with the others. It is then told with
+an error in the place of its replicas.
 """
 
 from __future__ import annotations
@@ -144,6 +151,7 @@ class LogDirAdmin(AdminBase):
 
 
 def _log_dir(found: Any) -> LogDir:
+    """From an answer. Sizes of the volume are told since Kafka 3.3, cordons (no new replicas here) since 4.3."""
     replicas = {
         tp: ReplicaInfo(each.partition_size, each.offset_lag, each.is_future_key) for tp, each in entries(found.topics)
     }
@@ -158,6 +166,7 @@ def _log_dir(found: Any) -> LogDir:
 
 
 def _place(dirs: Mapping[str, LogDir], tp: TopicPartition) -> ReplicaLogDirs:
+    """Where one replica lies, from all directories of its broker."""
     place = ReplicaLogDirs()
     for path, each in dirs.items():
         info = each.replicas.get(tp)

@@ -3,6 +3,15 @@
 ListOffsets answers "which offset has the first record whose timestamp is at least t"; some negative numbers are
 questions of their own, which `OffsetSpec` names. Leaders answer for what they lead. Positions of consumer groups are
 kept elsewhere: see `group_offsets`.
+
+    EARLIEST      where the log begins: retention, compaction's deletes and `delete_records` move it on
+    LATEST        where the next record will lie, as far as readers see: the high watermark, or under READ_COMMITTED
+                  the last stable offset, behind which a transaction is still open
+    MAX_TIMESTAMP the record with the largest timestamp, which need not be the last one
+    a time        the first record that is not older; -1 where all are
+    EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD     for topics with tiered storage
+
+Deleting records only moves where the log begins. The files go when a whole segment lies before that.
 """
 
 from __future__ import annotations
@@ -13,6 +22,7 @@ from enum import IntEnum
 from typing import Any
 
 from tidelog.client.admin.base import AdminBase
+from tidelog.client.admin.call import Call
 from tidelog.client.admin.hints import outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import LEADER
@@ -67,34 +77,8 @@ class OffsetAdmin(AdminBase):
 
         A time finds the first record that is not older.
         """
-        call = self._call(timeout)
         wanted = {tp: _timestamp(spec) for tp, spec in specs.items()}
-        Partition = messages.ListOffsetsRequest.ListOffsetsPartition
-
-        def ask(keys: list[TopicPartition]) -> messages.ListOffsetsRequest:
-            topics = [
-                messages.ListOffsetsRequest.ListOffsetsTopic(
-                    name=name, partitions=[Partition(partition_index=index, timestamp=ts) for index, ts in parts]
-                )
-                for name, parts in values_by_topic({tp: wanted[tp] for tp in keys}).items()
-            ]
-            return messages.ListOffsetsRequest(
-                replica_id=-1, isolation_level=int(isolation), topics=topics, timeout_ms=call.timeout_ms
-            )
-
-        def read(response: Any, keys: list[TopicPartition]) -> Answers[TopicPartition, OffsetAndTimestamp]:
-            return [
-                (
-                    tp,
-                    outcome(
-                        OffsetAndTimestamp(each.offset, each.timestamp, each.leader_epoch), each.error_code, about=tp
-                    ),
-                )
-                for tp, each in entries(response.topics)
-            ]
-
-        lowest = max((_SINCE.get(OffsetSpec(ts), 0) for ts in wanted.values() if ts < 0), default=0)
-        return await call.each(wanted, LEADER, ask, read, lowest=lowest)
+        return await ask_offsets(self._call(timeout), wanted, isolation)
 
     async def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout: float | None = None
@@ -142,7 +126,34 @@ class OffsetAdmin(AdminBase):
         return {tp: each.offset for tp, each in found.result().items()}
 
 
+async def ask_offsets(
+    call: Call, wanted: Mapping[TopicPartition, int], isolation: int
+) -> Outcomes[TopicPartition, OffsetAndTimestamp]:
+    """ListOffsets of each leader; times and questions as the protocol numbers them. (Consumers ask it, too.)"""
+    Partition = messages.ListOffsetsRequest.ListOffsetsPartition
+
+    def ask(keys: list[TopicPartition]) -> messages.ListOffsetsRequest:
+        topics = [
+            messages.ListOffsetsRequest.ListOffsetsTopic(
+                name=name, partitions=[Partition(partition_index=index, timestamp=ts) for index, ts in parts]
+            )
+            for name, parts in values_by_topic({tp: wanted[tp] for tp in keys}).items()
+        ]
+        return messages.ListOffsetsRequest(
+            replica_id=-1, isolation_level=int(isolation), topics=topics, timeout_ms=call.timeout_ms
+        )
+
+    def read(response: Any, keys: list[TopicPartition]) -> Answers[TopicPartition, OffsetAndTimestamp]:
+        for tp, each in entries(response.topics):
+            found = OffsetAndTimestamp(each.offset, each.timestamp, each.leader_epoch)
+            yield tp, outcome(found, each.error_code, about=tp)
+
+    lowest = max((_SINCE.get(OffsetSpec(ts), 0) for ts in wanted.values() if ts < 0), default=0)
+    return await call.each(wanted, LEADER, ask, read, lowest=lowest)
+
+
 def _timestamp(spec: OffsetSpec | datetime | int) -> int:
+    """As the protocol numbers it. A `datetime` without a zone is local time, as Python has it."""
     if isinstance(spec, datetime):
         return int(spec.timestamp() * 1000)
     return int(spec) if spec >= 0 else int(OffsetSpec(spec))

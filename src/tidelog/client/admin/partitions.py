@@ -3,6 +3,14 @@
 All three are the controller's. More partitions are there when it has answered (as in `topics`, their leaders are waited
 for). A new leader is elected at once or not at all. Other replicas are only begun: the new brokers copy first, which
 takes as long as it takes; `list_partition_reassignments` shows what is under way.
+
+The first replica of a partition is the preferred leader: whoever assigned the replicas spread those over the brokers.
+After a restart leaders are where they happened to go, and a preferred election puts them back (brokers do so by
+themselves every few minutes, `auto.leader.rebalance.enable`). An unclean election gives up records that were
+acknowledged, for a partition that would otherwise be offline until its old leader returns.
+
+While replicas are exchanged, a partition has the old and the new ones: `adding` are not in sync yet, `removing` go when
+all that are to stay are in sync.
 """
 
 from __future__ import annotations
@@ -130,7 +138,11 @@ class PartitionAdmin(AdminBase):
         allow_replication_factor_change: bool = True,
         timeout: float | None = None,
     ) -> Outcomes[TopicPartition, None]:
-        """Begin to move partitions to other brokers, the preferred leader first; None cancels a move."""
+        """Begin to move partitions to other brokers, the preferred leader first; None cancels a move.
+
+        `allow_replication_factor_change=False` (Kafka 4.1 on) refuses a list of another length than the present one: a
+        guard against lists that were made before somebody changed the number of copies.
+        """
         call = self._call(timeout)
         Topic = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
         Partition = messages.AlterPartitionReassignmentsRequest.ReassignablePartition

@@ -3,6 +3,11 @@
 A quota belongs to an entity: a user, a client id, a user's client id, or an ip address. Where a part is `DEFAULT`, it
 holds for whoever has no quota of their own; a part that is None does not matter.
 
+The most special entity that fits a connection decides: a user's client id before the user, a user before a client id,
+a name before DEFAULT. Keys are `producer_byte_rate`, `consumer_byte_rate`, `request_percentage` (of a broker's
+threads), `controller_mutation_rate` (topics and partitions per second), `connection_creation_rate` (of an address). A
+client that exceeds one is not refused: its answers are delayed.
+
     alice = QuotaEntity(user="alice")
     admin.alter_client_quotas({alice: {"producer_byte_rate": 1_000_000, "request_percentage": None}})
 """
@@ -90,7 +95,10 @@ class QuotaAdmin(AdminBase):
         validate_only: bool = False,
         timeout: float | None = None,
     ) -> Outcomes[QuotaEntity, None]:
-        """Set quotas of entities; None removes one."""
+        """Set quotas of entities; None removes one. All keys of an entity succeed or fail together.
+
+        Brokers take it over within moments, also for connections that are open.
+        """
         Op = messages.AlterClientQuotasRequest.OpData
 
         def ask(keys: list[QuotaEntity]) -> messages.AlterClientQuotasRequest:
@@ -120,5 +128,6 @@ class QuotaAdmin(AdminBase):
 
 
 def _entity(parts: Any) -> QuotaEntity:
+    """From an answer, where no name means the default."""
     names = {each.entity_type: DEFAULT if each.entity_name is None else each.entity_name for each in parts}
     return QuotaEntity(names.get("user"), names.get("client-id"), names.get("ip"))

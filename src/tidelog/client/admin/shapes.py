@@ -2,6 +2,11 @@
 
 Kafka's messages name a topic once and its partitions below it; our values are flat, a `TopicPartition` each. Both ways
 are here, once, for all messages; only the names of the fields differ between them.
+
+A request of ListOffsets, say, for three partitions:
+
+    {t-0: -1, t-1: -1, u-0: -2}  ──values_by_topic──►  {t: [(0, -1), (1, -1)], u: [(0, -2)]}
+    answer.topics  ──entries──►  (t-0, entry), (t-1, entry), (u-0, entry)
 """
 
 from __future__ import annotations

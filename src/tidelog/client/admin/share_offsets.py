@@ -1,4 +1,13 @@
-"""Offsets of share groups: where a group starts in each partition, how much is left, setting that (Kafka 4.1 on)."""
+"""Offsets of share groups: where a group starts in each partition, how much is left, setting that (Kafka 4.1 on).
+
+Members of a share group get records, not partitions (KIP-932): several read the same partition, and each record is
+acknowledged by itself. So a group has no position, but a window of records under way, which begins at the start offset:
+everything before it is done. A persister keeps it, in the topic `__share_group_state`; the group's coordinator answers
+for it. The lag counts the records from the start offset on that are not done, where the broker tells it (4.3 on).
+
+A group that has read nothing yet starts where `share.auto.offset.reset` of its group config says: its start offset is
+-1, until somebody sets it here or the first member comes.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +110,7 @@ class ShareOffsetAdmin(AdminBase):
 def _topics(
     partitions: Iterable[TopicPartition] | None,
 ) -> list[messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None:
+    """None asks for all that the group reads."""
     if partitions is None:
         return None
     Topic = messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic

@@ -2,6 +2,14 @@
 
 A streams application is a graph of processors; its subtopologies are the parts that share no records but by topics, and
 a task is a subtopology on one partition.
+
+An active task reads, computes and writes. A standby task only keeps a copy of its state, so that the task can move
+there without reading the whole changelog again; a warm-up task is on the way to become active. `task_offsets` tells how
+far a member's copies are, `task_end_offsets` how far they could be.
+
+The group has the topology of its members, and an epoch of it that rises with each new one: members with an older
+topology get no tasks. Topics that the topology needs are made by the broker; while some are missing, the group is
+NOT_READY.
 """
 
 from __future__ import annotations
@@ -114,6 +122,7 @@ class StreamsGroupAdmin(AdminBase):
 
 
 def _group(group: Any, coordinator: Node | None) -> StreamsGroupDescription:
+    """From an answer; a group that never had a member with a topology has none."""
     topology = group.topology
     return StreamsGroupDescription(
         group.group_id,
@@ -165,10 +174,13 @@ def _member(found: Any) -> StreamsMember:
 
 
 def _offsets(found: Any) -> dict[Task, int]:
+    """Task → how far."""
     return {Task(each.subtopology_id, each.partition): each.offset for each in found}
 
 
 def _tasks(found: Any) -> StreamsTasks:
+    """Flat: the answer names each subtopology once, with its partitions."""
+
     def flat(ids: Any) -> tuple[Task, ...]:
         return tuple(Task(each.subtopology_id, number) for each in ids for number in each.partitions)
 

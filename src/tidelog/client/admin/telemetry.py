@@ -2,6 +2,9 @@
 
 Java's clients push their metrics to brokers that want them; ours are read from here. The id is given by the broker, so
 that what it logs about a client can be found again.
+
+Totals only ever rise: take the difference of two readings. A retry is one round in which something had to be asked
+again, whatever the number of items; an error is an item that failed for good.
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 A token's `token_id` and `hmac` are user name and password for SCRAM with `tokenauth=true`. It lives until `expiry_ms`,
 may be renewed by its owner and renewers up to `max_ms`, and ends at once when it is expired with a negative period.
+
+    driver (Kerberos, a certificate) ── create_delegation_token ──► brokers
+       └── token_id, hmac ──► hundreds of workers ── SCRAM as token_id ──► brokers
+
+So the real credential stays in one place, and what the workers hold ends by itself. Brokers make the hmac from the id
+and a secret that all of them share (`delegation.token.secret.key`). Whoever came with a token gets no other: a stolen
+one cannot be made to last.
 """
 
 from __future__ import annotations
@@ -129,5 +136,6 @@ def _requester(found: Any) -> str:
 
 
 def _expiry(response: Any) -> int:
+    """When the token ends, in milliseconds since 1970."""
     check(response.error_code, about="the delegation token")
     return int(response.expiry_timestamp_ms)

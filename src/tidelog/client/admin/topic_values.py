@@ -1,4 +1,9 @@
-"""Topics as values: those to make, those that were made, those that are there."""
+"""Topics as values: those to make, those that were made, those that are there.
+
+Brokers are told by their ids here; `describe_cluster` has their addresses. A partition's replicas are the brokers that
+have a copy; the in-sync replicas (`isr`) are those whose copy is complete enough that one of them may become leader
+without losing what was acknowledged. Where fewer are in sync than `min.insync.replicas`, writes with `acks=all` fail.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,9 @@ refused for a topic that "does not exist". A deleted topic's name is free at onc
 
 Describing goes page by page (DescribeTopicPartitions, Kafka 3.7 on: one answer has 2000 partitions at most), and by
 Metadata where that is not served or ids are asked for.
+
+A topic has a name, which may be used again, and an id, which is never (Kafka 2.8 on). Whoever deletes by id cannot
+delete the next topic of that name by mistake.
 """
 
 from __future__ import annotations
@@ -211,6 +214,7 @@ def _creatable(topic: NewTopic) -> messages.CreateTopicsRequest.CreatableTopic:
 
 
 def _created(topic: Any) -> CreatedTopic:
+    """From an answer, which has the configs unless we may not see them; then it says so by an error of its own."""
     configs = topic.configs or []
     shown = {entry.name: config_entry(entry) for entry in configs} if not topic.topic_config_error_code else None
     return CreatedTopic(
@@ -309,4 +313,5 @@ def _described(topic: Any) -> TopicDescription | KafkaError:
 
 
 def _ids(nodes: list[int] | None) -> tuple[int, ...] | None:
+    """None where the answer has no such field."""
     return None if nodes is None else tuple(nodes)

@@ -4,6 +4,12 @@ Two sides know of a transaction: its coordinator (state, time-out, partitions) a
 writes to (producer, first offset). They agree, unless something went wrong: a transaction that a leader holds open and
 no coordinator knows of hangs for ever, and keeps `read_committed` readers waiting. `abort_transaction` ends such a one
 at the leader; `fence_producers` is the way to end one that has a coordinator.
+
+    EMPTY → ONGOING → PREPARE_COMMIT → COMPLETE_COMMIT → ONGOING ...
+                    └→ PREPARE_ABORT  → COMPLETE_ABORT  ┘
+
+Fencing works by epochs: the coordinator gives the transactional id a higher one, and brokers refuse what producers of
+lower ones write. Whoever was fenced gets INVALID_PRODUCER_EPOCH or PRODUCER_FENCED with its next request.
 """
 
 from __future__ import annotations
@@ -18,7 +24,6 @@ from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import BROKER, LEADER, TRANSACTION, At, Coordinator, Route
 from tidelog.client.admin.shapes import by_topic, entries, or_none
 from tidelog.client.cluster.client import CoordinatorType
-from tidelog.client.config import common
 from tidelog.common.errors import ErrorCode
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
@@ -26,6 +31,8 @@ from tidelog.protocol import messages
 
 #: A transaction that is ending must be over before its id can be fenced.
 _FENCING = Coordinator(CoordinatorType.TRANSACTION, ErrorCode.CONCURRENT_TRANSACTIONS)
+#: The id is not going to be used again: any time-out that every broker allows.
+_FENCE_TIMEOUT_MS = 1_000
 #: The newest InitProducerId without two-phase commit.
 _LAST_INIT = 5
 
@@ -93,7 +100,7 @@ class TransactionAdmin(AdminBase):
     async def list_transactions(
         self,
         *,
-        states: Iterable[TransactionState] = (),
+        states: Iterable[TransactionState | str] = (),
         producer_ids: Iterable[int] = (),
         longer_than_ms: int = -1,
         id_pattern: str | None = None,
@@ -205,10 +212,9 @@ class TransactionAdmin(AdminBase):
         """Abort whatever these ids have open, and keep their producers from writing on. The outcome has the first
         epoch that is not refused.
         """
-        time_out_ms = self._cluster.config[common.REQUEST_TIMEOUT_MS]
 
         def ask(keys: list[str]) -> messages.InitProducerIdRequest:
-            return messages.InitProducerIdRequest(transactional_id=keys[0], transaction_timeout_ms=time_out_ms)
+            return messages.InitProducerIdRequest(transactional_id=keys[0], transaction_timeout_ms=_FENCE_TIMEOUT_MS)
 
         def read(response: Any, keys: list[str]) -> Answers[str, ProducerEpoch]:
             found = ProducerEpoch(response.producer_id, response.producer_epoch)
@@ -222,6 +228,7 @@ class TransactionAdmin(AdminBase):
 
 
 def _producer(found: Any) -> ProducerState:
+    """From an answer, where -1 stands for what there is not."""
     return ProducerState(
         found.producer_id,
         found.producer_epoch,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.fake_broker import FakeBroker, HangUp
-from tidelog.client.admin import (
+from tidelog.admin import (
     AclBinding,
     AclOperation,
     ConfigResource,

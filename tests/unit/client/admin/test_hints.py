@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.client.admin import AdminError
+from tidelog.admin import AdminError
 from tidelog.client.admin.hints import failure, outcome, with_next_step
 from tidelog.common.errors import ErrorCode, KafkaError
 

@@ -13,7 +13,7 @@ from confluent_kafka import Producer as ConfluentProducer
 
 from support import group_members
 from tidelog import aio
-from tidelog.client.admin import (
+from tidelog.admin import (
     DEFAULT,
     HIGH_WATERMARK,
     Append,

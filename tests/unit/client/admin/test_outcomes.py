@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.client.admin import Outcomes, PartialError
+from tidelog.admin import Outcomes, PartialError
 from tidelog.common.errors import ErrorCode, KafkaError
 
 
