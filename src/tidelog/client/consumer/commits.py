@@ -114,6 +114,9 @@ class OffsetCommits:
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the commit was not answered in time") from error
 
     async def _in_turn(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], retry: bool) -> None:
+        """One commit at a time, first come, first served: asyncio's locks are fair. `made_in` is who we were when the
+        user called, which may be long ago when the turn comes.
+        """
         made_in = self._me()
         async with self._turn:
             attempt = 0
@@ -130,6 +133,7 @@ class OffsetCommits:
     async def _commit_once(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], made_in: ConsumerGroupMetadata
     ) -> None:
+        """One try, in the generation that we are in now; a partition's error is raised with the partition's name."""
         if self.member is not None:
             await self.member.settle()
         me = self._me()
@@ -157,6 +161,7 @@ class OffsetCommits:
         names = ", ".join(str(tp) for tp, found in sorted(failed.items()) if found is code)
         return KafkaError(code, f"the offsets of {names} were not committed: {code.text}")
 
+    # Who commits: the membership's present identity, asked anew for every try.
     def _me(self) -> ConsumerGroupMetadata:
         return ConsumerGroupMetadata(self._group_id or "") if self.member is None else self.member.group_metadata()
 
@@ -188,6 +193,7 @@ class OffsetCommits:
             attempt += 1
 
     async def _fetch_once(self, wanted: list[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """One try. Partitions without a commit are answered with offset -1."""
         version = min(await self._coordinator.version_of(ApiKey.OFFSET_FETCH), LAST_WITH_NAMES)
         me = self._me()
         fenced = self.member is not None and self.member.has_epoch and me.generation_id != UNKNOWN_GENERATION
@@ -205,6 +211,7 @@ class OffsetCommits:
         return found
 
     def _raise(self, code: int) -> None:
+        """An error of the group or of one partition: either way none of the offsets can be relied on."""
         if code:
             self._coordinator.note(code)
             raise KafkaError(code, f"committed offsets of group {self._group_id}: {ErrorCode(code).text}")

@@ -23,6 +23,9 @@ _FIRST_STABLE_FETCH = 7
 def commit_request(
     offsets: Mapping[TopicPartition, OffsetAndMetadata], me: ConsumerGroupMetadata
 ) -> OffsetCommitRequest:
+    """The leader epoch goes along where the version has it: whoever goes on from there can tell whether the log was
+    cut off and written anew since (KIP-320).
+    """
     topics: dict[str, list[OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
     for tp, position in offsets.items():
         entry = OffsetCommitRequest.OffsetCommitRequestPartition(

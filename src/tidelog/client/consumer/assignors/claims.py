@@ -25,6 +25,7 @@ class Claim(NamedTuple):
 
     @property
     def age(self) -> int:
+        """The generation to compare by; who does not say is older than everybody."""
         return NO_GENERATION if self.generation is None else self.generation
 
 

@@ -54,6 +54,7 @@ class CooperativeStickyAssignor(AbstractStickyAssignor):
         return Claim(said.owned, _INT32.unpack_from(said.user_data)[0] if readable else NO_GENERATION)
 
     def distribute(self, topics: Topics, members: Members) -> Shares:
+        """The sticky shares, less what is still somebody else's."""
         shares, moving = self.distribute_moving(topics, members)
         for tp, member in (_moving(shares, members) if moving is None else moving).items():
             shares[member].remove(tp)

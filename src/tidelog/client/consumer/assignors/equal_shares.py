@@ -1,8 +1,14 @@
 """Sticky, when all members subscribe to the same topics: everybody keeps what it owns, up to its share.
 
 With P partitions and M members everybody gets P // M, and P % M of them one more. So it can be decided at once, without
-trying moves: a member with more than its share gives up the rest, and what nobody owns is dealt to those with less, the
-emptiest first. Thousands of partitions and members take a fraction of a second.
+trying moves:
+
+    1. each member keeps what it owns, up to its share; the first ones with enough may keep one more
+    2. with racks, what is left goes to members near it, while they have room
+    3. the rest is dealt in turn to members below the low share, then one each to those who may have one more
+
+Which members may have one more is decided on the way: there are exactly P % M such places, and whoever owns enough when
+it is looked at gets one. Thousands of partitions and members take a fraction of a second.
 """
 
 from __future__ import annotations
@@ -32,6 +38,7 @@ class EqualShares:
         self.moving: dict[TopicPartition, str] = {}
 
     def build(self) -> Shares:
+        """The three steps; members are looked at in the order of Java's map, then sorted by id."""
         for member, owned in self._claims.owned.items():
             self._keep(member, owned)
         kept = {tp for share in self._shares.values() for tp in share}
@@ -116,6 +123,7 @@ class EqualShares:
                 turn += 1
 
     def _give(self, tp: TopicPartition, member: str) -> None:
+        """A partition that its last owner gave up for this, or that two claimed, must be let go of before it moves."""
         self._shares[member].append(tp)
         if self._given_up.get(tp, member) != member or tp in self._claims.disputed:
             self.moving[tp] = member

@@ -1,4 +1,9 @@
-"""Where members and replicas stand, and whether that should count (KIP-881)."""
+"""Where members and replicas stand, and whether that should count (KIP-881).
+
+Reading from a replica in one's own rack (`client.rack`, KIP-392) saves traffic between racks, which clouds charge for.
+An assignor can help by giving a partition to a member that stands near one of its replicas. Evenness comes first: racks
+only decide who of those that may have a partition gets it.
+"""
 
 from __future__ import annotations
 

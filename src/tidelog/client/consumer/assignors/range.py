@@ -21,6 +21,7 @@ class RangeAssignor(Assignor):
     name = "range"
 
     def distribute(self, topics: Topics, members: Members) -> Shares:
+        """Racks first, where they matter; then runs of what is left."""
         shares: Shares = {member: [] for member in members}
         order = in_join_order(members)
         wanted = {member: frozenset(members[member].topics) for member in members}
@@ -68,6 +69,7 @@ class _Topic:
         return max(0, self._share + (self._extras > 0) - self._count[member])
 
     def give(self, member: str, partitions: Iterable[TopicPartition]) -> None:
+        """Who goes beyond the share takes one of the places for one more."""
         for tp in partitions:
             self._shares[member].append(tp)
             self._count[member] += 1

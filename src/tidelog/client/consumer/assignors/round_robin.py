@@ -15,6 +15,7 @@ class RoundRobinAssignor(Assignor):
     name = "roundrobin"
 
     def distribute(self, topics: Topics, members: Members) -> Shares:
+        """The turn goes on from topic to topic, so that not the first members get the odd one of each."""
         shares: Shares = {member: [] for member in members}
         wanted = {member: frozenset(members[member].topics) for member in members}
         turns = cycle(in_join_order(members))

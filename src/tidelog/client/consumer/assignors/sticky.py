@@ -1,5 +1,9 @@
 """Sticky: as even as can be, with as few moves as can be. For eager groups.
 
+An application that keeps state per partition (a cache, a window, an open file) pays for every partition that moves.
+Range and round robin deal anew each time; a member that comes or goes shifts nearly everything. Sticky begins with what
+everybody had, and moves only what evenness wants.
+
 An eager member has given everything back when the group is assigned, so its subscription owns nothing. What it had is
 told in the user data: topics with partitions, and the generation they are from (version 0 of it, by Kafka before 2.3,
 has none).
@@ -73,6 +77,7 @@ class StickyAssignor(AbstractStickyAssignor):
 
 
 def _all_equal(members: Members) -> bool:
+    """Whether all subscribe to the same topics, the usual case, for which there is a faster way."""
     first: frozenset[str] = frozenset()
     for said in members.values():
         if not first:
@@ -106,6 +111,9 @@ def decode_user_data(data: bytes | None) -> Claim:
 
 
 def _decode_partitions(data: memoryview) -> tuple[list[TopicPartition], memoryview]:
+    """The partitions, and the bytes after them. Lengths are checked against what is there: these bytes are another
+    member's, and the leader must survive them.
+    """
     partitions: list[TopicPartition] = []
     (topics,), data = _INT32.unpack_from(data), data[4:]
     for _ in range(topics):

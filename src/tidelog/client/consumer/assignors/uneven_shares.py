@@ -20,7 +20,11 @@ from tidelog.common.types import TopicPartition
 
 
 class UnevenShares:
-    """One assignment; `build` may be called once."""
+    """One assignment; `build` may be called once.
+
+    `_shares` and `_owner` say the same from both sides. `_queue` has the members by the size of their shares, smallest
+    first, and is kept in order with every change: who gets the next partition is always near its head.
+    """
 
     def __init__(self, topics: Topics, racks: Racks, claims: Claims, members: Members) -> None:
         self._topics = {topic: len(partitions) for topic, partitions in topics.items()}
@@ -42,6 +46,9 @@ class UnevenShares:
         self._queue: list[tuple[int, str]] = []
 
     def build(self) -> Shares:
+        """Keep what may be kept, hand out what nobody has, then even out. A group that owned nothing at all is fresh:
+        its outcome is taken as it is, since there is nothing that could have stayed in place.
+        """
         kept = self._keep()
         rest = [tp for tp in self._all if tp not in kept]
         self._queue = sorted((len(share), member) for member, share in self._shares.items())
@@ -85,6 +92,7 @@ class UnevenShares:
         self._owner[tp] = member
 
     def _drop(self, tp: TopicPartition, member: str) -> None:
+        """One less; its next owner is set by `_take`."""
         share = self._shares[member]
         del self._queue[bisect_left(self._queue, (len(share), member))]
         share.remove(tp)
@@ -93,7 +101,11 @@ class UnevenShares:
     # --- moving -------------------------------------------------------------------------------------------------------
 
     def _even_out(self, added: list[TopicPartition], fresh: bool) -> None:
-        """Only topics with two readers or more and members that could have less or more take part."""
+        """Only topics with two readers or more and members that could have less or more take part.
+
+        If nobody has to give anything back anyway, moving only what was just handed out comes first: it costs nobody
+        anything.
+        """
         movable = {topic for topic, readers in self._readers.items() if len(readers) >= 2}
         fixed = {member: share for member, share in self._shares.items() if not self._takes_part(member, movable)}
         for member, share in fixed.items():
@@ -139,6 +151,7 @@ class UnevenShares:
         return False
 
     def _reassign(self, tp: TopicPartition, member: str) -> None:
+        """Move it, or one of its topic that came the other way."""
         tp = self._movements.instead_of(tp, self._owner[tp], member)
         owner = self._owner[tp]
         self._movements.move(tp, owner, member)

@@ -3,6 +3,10 @@
     host's calls (polled, subscription_changed, …)  ──►  flags, and `_wake`
     the walking task                                ◄──  reads them, acts, changes the state
 
+Two things must never happen here: a member that nothing is scheduled for any more (it would hold its partitions, or
+starve, silently), and an exception that nobody sees. So each task either runs until the membership ends or ends it, and
+what ends it reaches the user through `GroupHost.failed`.
+
 Everything happens on one loop, so a flag that is set between two awaits of the walking task is seen by it; nothing is
 locked.
 """
@@ -98,6 +102,7 @@ class MembershipBase(Generic[S]):
             await future
 
     def owns(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether all of these are ours at present; only then may a commit that has waited be sent."""
         return self._host.owned().issuperset(partitions)
 
     @property
@@ -115,6 +120,7 @@ class MembershipBase(Generic[S]):
             self._tasks.append(task)
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
+        """Tasks end by being cancelled; anything else is a bug of ours, and the user has to know."""
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("%s: the membership ended by an error of its own", self._name, exc_info=error)
             self._host.failed(error if isinstance(error, Exception) else RuntimeError(str(error)))
@@ -164,6 +170,7 @@ class MembershipBase(Generic[S]):
         self._polls.polled(self._cluster.clock.monotonic())
 
     def waiting(self, waits: bool) -> None:
+        """A poll that waits for records for an hour is no user who is gone."""
         self._waits = waits
         self._polls.polled(self._cluster.clock.monotonic())
 
@@ -194,6 +201,7 @@ class MembershipBase(Generic[S]):
 
     @property
     def _in_group(self) -> bool:
+        """Whether there is a place in the group that a user who does not poll would hold for nothing."""
         raise NotImplementedError
 
     async def _put_out(self) -> None:

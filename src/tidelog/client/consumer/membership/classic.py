@@ -7,6 +7,10 @@ its part. `_rebalance` is that, from the one member's side; `states.CLASSIC_MEMB
 Eager or cooperative: before it joins, an eager member gives back all that it owns. A cooperative one keeps it, and
 gives back only what the new assignment takes from it, after which it joins once more, so that others can have it.
 
+A step that waits may wait for long: `_prepare` and `_take_over` for the user's turn, `_join` for the slowest member.
+Heartbeats go on meanwhile where the coordinator counts on them. In `joining` and `syncing` it holds a request of ours,
+which is as good; and as it answers a connection's requests in order, a heartbeat would only queue behind that.
+
 Who we are (member id, generation) is lost when the coordinator says so; then what we own may be somebody else's
 already, and is *lost* rather than revoked: no commit for it counts.
 """
@@ -50,7 +54,11 @@ _MOVING = (ClassicState.JOINING, ClassicState.SYNCING)
 
 
 class ClassicMembership(MembershipBase[ClassicState]):
-    """One consumer's place in a classic group."""
+    """One consumer's place in a classic group.
+
+    `_me` is who the coordinator takes us for, and what commits are sent with. `_reason` is why we should join (again):
+    None means that all is well. Everybody may set it; only the walking task takes it away, when it joins.
+    """
 
     def __init__(self, cluster: ClusterClient, host: GroupHost, config: Config) -> None:
         super().__init__(cluster, host, config, CLASSIC_MEMBER)
@@ -78,6 +86,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
     # --- what the consumer calls --------------------------------------------------------------------------------------
 
     async def start(self) -> None:
+        """Begin to join; the user's first poll may be later, and finds the partitions there."""
         self._spawn(self._walk(), self._beat(), self._watch_polls())
 
     def subscription_changed(self) -> None:
@@ -85,6 +94,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
             self._rejoin("the subscription has changed")
 
     def metadata_changed(self) -> None:
+        """Only the leader cares, and only at rest: a rebalance that is under way ends with a look at the topics."""
         if self._at is ClassicState.STABLE and self._leader is not None and self._leader.changed():
             self._rejoin("a subscribed topic has changed")
 
@@ -92,6 +102,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
         return ConsumerGroupMetadata(self._group_id, self._me.id, self._me.member_id, self._instance_id)
 
     def polled(self) -> None:
+        """The user is back: whoever left because it was away, or failed in a way that may have passed, joins again."""
         super().polled()
         if self._at is ClassicState.IDLE or (self._at is ClassicState.FAILED and self._reason is not None):
             self._enter(ClassicState.UNJOINED)
@@ -99,7 +110,10 @@ class ClassicMembership(MembershipBase[ClassicState]):
             self._wake.set()
 
     async def leave(self, *, reason: str = "consumer closed") -> None:
-        """Give back what we own and tell the coordinator. A static member does not tell: it may be back in time."""
+        """Give back what we own and tell the coordinator. A static member does not tell: it may be back in time.
+
+        Between two generations what we own may be promised to others already, so it is lost rather than revoked.
+        """
         if self._at is ClassicState.LEFT:
             return
         me = self._me
@@ -162,7 +176,9 @@ class ClassicMembership(MembershipBase[ClassicState]):
             self._failures = 0
 
     async def _prepare(self) -> None:
-        """What must be given up before we join."""
+        """What must be given up before we join: everything, if we are not known any more (lost) or the group is eager
+        (revoked); in a cooperative group the partitions of topics that we have unsubscribed from.
+        """
         if self._at is not ClassicState.JOINING:
             self._enter(ClassicState.REVOKING)
         owned = self._host.owned()
@@ -195,7 +211,11 @@ class ClassicMembership(MembershipBase[ClassicState]):
             return response
 
     async def _sync(self, joined: Any) -> tuple[Assignment, Assignor]:
-        """Our part of the assignment; the leader makes it first."""
+        """Our part of the assignment; the leader makes it first.
+
+        `skip_assignment`: a static leader has come back to a group in which nothing changed. The coordinator still has
+        the last assignment, and only wants the leader to go on watching the topics (KIP-814).
+        """
         name = joined.protocol_name
         assignor = next((known for known in self._assignors if known.name == name), None)
         if assignor is None:
@@ -213,7 +233,9 @@ class ClassicMembership(MembershipBase[ClassicState]):
         return assignment_of(bytes(response.assignment)), assignor
 
     async def _take_over(self, part: Assignment, assignor: Assignor) -> None:
-        """Make ours what the assignment says. Losing something in a cooperative group means to join once more."""
+        """Make ours what the assignment says. Losing something in a cooperative group means to join once more: what we
+        gave back is nobody's until the next assignment.
+        """
         self._enter(ClassicState.RECONCILING)
         topics = self._host.topics()
         assigned = frozenset(tp for tp in part.partitions if tp.topic in topics)
@@ -231,7 +253,11 @@ class ClassicMembership(MembershipBase[ClassicState]):
     # --- heartbeats ---------------------------------------------------------------------------------------------------
 
     async def _beat(self) -> None:
-        """Never waits for the walking task, nor for the user."""
+        """Never waits for the walking task, nor for the user.
+
+        An answer that is about a generation which is over by now is dropped. The leader looks at the group's topics on
+        the way, which costs nothing while its metadata is fresh.
+        """
         wait = self._interval
         while True:
             await pause(wait)
@@ -258,6 +284,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
     # --- what errors lead to ------------------------------------------------------------------------------------------
 
     def _check(self, code: int) -> None:
+        """Raise an answer's error."""
         if code:
             self._coordinator.note(code)
             raise KafkaError(code)
@@ -276,6 +303,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
         return reaction
 
     def _rejoin(self, reason: str) -> None:
+        """Join when the step at hand is over; the first reason is the one that is told."""
         if self._reason is None:
             self._reason = reason
         self._wake.set()

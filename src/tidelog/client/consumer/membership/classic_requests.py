@@ -1,5 +1,8 @@
 """The messages of the classic protocol, from what a member is to what goes on the wire (pure).
 
+A group's protocol is a contract among its members; the coordinator only passes bytes. For consumers these bytes are
+Kafka's ConsumerProtocol (`protocol.consumer_protocol`), which Java, librdkafka and we read alike.
+
 A subscription is sent once per assignor that we support, as each may add bytes of its own. What we own and the
 generation it is from go along (KIP-429, KIP-792): a sticky assignor decides by them.
 """
@@ -50,7 +53,12 @@ class Generation(NamedTuple):
 
 
 class Group(NamedTuple):
-    """What does not change while a consumer lives."""
+    """What does not change while a consumer lives.
+
+    `session_timeout_ms`: how long the coordinator waits for a heartbeat. `rebalance_timeout_ms`: how long it waits for
+    a member to join, once a rebalance has begun; that is `max.poll.interval.ms`, as a member may have to wait for its
+    user first.
+    """
 
     id: str
     instance_id: str | None
@@ -67,6 +75,11 @@ def join_request(
     assignors: Iterable[Assignor],
     reason: str,
 ) -> JoinGroupRequest:
+    """One protocol per assignor, in the order of our preference. `reason` is for whoever reads the broker's log.
+
+    What we own is sent in every mode: an eager member owns nothing by now, and a cooperative one must tell, as nothing
+    of it may be given to others before it was given back.
+    """
     by_topic = _by_topic(owned)
     protocols = []
     for assignor in assignors:
@@ -112,6 +125,7 @@ def sync_request(group: Group, me: Generation, assignments: Mapping[str, Assignm
 
 
 def heartbeat_request(group: Group, me: Generation) -> HeartbeatRequest:
+    """ "I live, and I am in this generation"; the answer says whether the coordinator agrees."""
     return HeartbeatRequest(
         group_id=group.id, generation_id=me.id, member_id=me.member_id, group_instance_id=group.instance_id
     )
@@ -144,6 +158,7 @@ def members_of(response: Any) -> dict[str, MemberSubscription]:
 
 
 def assignment_bytes(part: Assignment) -> bytes:
+    """A member's part, as it will read it from SyncGroup."""
     message = ConsumerProtocolAssignment(
         assigned_partitions=[
             ConsumerProtocolAssignment.TopicPartition(topic=topic, partitions=partitions)
@@ -164,6 +179,7 @@ def assignment_of(data: bytes) -> Assignment:
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Sorted, so that equal sets are equal bytes: a coordinator compares them to find out whether anything changed."""
     found: dict[str, list[int]] = {}
     for tp in sorted(partitions):
         found.setdefault(tp.topic, []).append(tp.partition)

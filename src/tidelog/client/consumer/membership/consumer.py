@@ -8,6 +8,10 @@ Two tasks: `_beat` sends and takes in answers; `_walk` is the only one that call
 the newest assignment, by topic id. Names are looked up in metadata, which may not know a topic yet that was made a
 moment ago: what can be resolved is taken, the rest when metadata has it.
 
+There is no leader and no generation that all enter at once. The coordinator computes a target for the whole group and
+leads each member there by its own steps: a member is told to give something back; it does and says so; then the member
+that is to have it is told that it may. `states.CONSUMER_MEMBER` has the steps of one member.
+
 The epoch that answers carry is this protocol's generation: commits are sent with it. A fenced member (FENCED_MEMBER_
 EPOCH, UNKNOWN_MEMBER_ID) gives up what it has as lost, and joins anew with epoch 0 under the same id.
 """
@@ -45,7 +49,11 @@ _AT_WORK = (ConsumerState.JOINING, ConsumerState.STABLE, ConsumerState.ACKNOWLED
 
 
 class ConsumerMembership(MembershipBase[ConsumerState]):
-    """One consumer's place in a consumer group."""
+    """One consumer's place in a consumer group.
+
+    `_epoch` is what the coordinator has us at: 0 while we join, -1 while we are out. An answer to a heartbeat that was
+    sent with another epoch is dropped: we were fenced, put out or have left since.
+    """
 
     def __init__(self, cluster: ClusterClient, host: GroupHost, config: Config) -> None:
         super().__init__(cluster, host, config, CONSUMER_MEMBER)
@@ -68,10 +76,12 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
     # --- what the consumer calls --------------------------------------------------------------------------------------
 
     async def start(self) -> None:
+        """Begin to join; the rest happens on the loop."""
         self._soon.set()
         self._spawn(self._walk(), self._beat(), self._watch_polls())
 
     def subscription_changed(self) -> None:
+        """Nothing has to be given up first: the coordinator decides what follows from it."""
         self._soon.set()
 
     def metadata_changed(self) -> None:
@@ -80,6 +90,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
             self._compare()
 
     def group_metadata(self) -> ConsumerGroupMetadata:
+        """For a transaction's offsets; the member epoch stands where the classic protocol has the generation."""
         epoch = self._epoch if self._epoch > JOIN_EPOCH else UNKNOWN_GENERATION
         return ConsumerGroupMetadata(self._group_id, epoch, self._heartbeats.me.member_id, self._instance_id)
 
@@ -89,6 +100,9 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
             self._wake.set()
 
     async def leave(self, *, reason: str = "consumer closed") -> None:
+        """Give back what we own, then say so: a static member that it will be back, others that they go. The protocol
+        has no field for a reason.
+        """
         if self._at is ConsumerState.LEFT:
             return
         joined = self._epoch > JOIN_EPOCH
@@ -120,7 +134,9 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
         return self._at not in _RESTING
 
     async def _beat(self) -> None:
-        """Once per interval, and at once when there is something to say."""
+        """Once per interval, and at once when there is something to say: we join, own something else than before, or
+        subscribe to something else. After a failure everything is said again, as nobody knows what arrived.
+        """
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._interval):  # not wait_for: it may lose a cancellation
@@ -173,6 +189,9 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
 
     def _take_in(self, sent: Report, response: ConsumerGroupHeartbeatResponse) -> None:
+        """An answer without an assignment means "as before". While a step towards the last one is under way, a newer
+        one waits: it is compared with what we own when the step is done.
+        """
         self._heartbeats.told(sent)
         self._epoch = response.member_epoch
         self._interval = response.heartbeat_interval_ms / 1000
@@ -193,6 +212,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
     # --- the walking task ---------------------------------------------------------------------------------------------
 
     async def _walk(self) -> None:
+        """The only task that calls the host; a heartbeat's answer may end a step early (`_break_off`)."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -214,6 +234,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
             self._wake.set()
 
     async def _give_up(self) -> None:
+        """What we own is not ours any more: no commit for it would count."""
         if owned := self._host.owned():
             await self._host.lose(owned)
 
@@ -256,6 +277,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
     # --- what errors lead to ------------------------------------------------------------------------------------------
 
     def _react(self, error: KafkaError) -> Reaction:
+        """Do what the table says, but for waiting, which is the caller's."""
         reaction = reaction_to(reactions.CONSUMER_HEARTBEAT, error.code)
         if reaction is Reaction.NEW_MEMBER:
             logger.info("%s joins anew: %s", self._name, error)
@@ -276,6 +298,9 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
         return reaction
 
     async def _put_out(self) -> None:
+        """The partitions stay with the host until the user's next poll, when they are given up as lost: listeners run
+        in the user's turn only.
+        """
         joined = self._epoch >= JOIN_EPOCH
         self._epoch = UNKNOWN_GENERATION
         self._break_off()

@@ -26,6 +26,8 @@ class Reaction(Enum):
     FAIL = "tell the user; this member is done"
 
 
+# What every request may be refused with. An instance id that somebody else uses now stays so however often we ask; a
+# permission that is missing, or a group that is full, may have been set right when the user polls again.
 _REFUSED = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: Reaction.ASK_USER,
     ErrorCode.GROUP_MAX_SIZE_REACHED: Reaction.ASK_USER,
@@ -34,6 +36,7 @@ _REFUSED = {
     ErrorCode.BROKER_NOT_AVAILABLE: Reaction.RETRY,
 }
 
+#: JoinGroup. A group that has begun another rebalance while it wrote down the last one asks for patience, not more.
 JOIN: Mapping[ErrorCode, Reaction] = {
     **_REFUSED,
     ErrorCode.MEMBER_ID_REQUIRED: Reaction.TAKE_ID,
@@ -42,6 +45,7 @@ JOIN: Mapping[ErrorCode, Reaction] = {
     ErrorCode.REBALANCE_IN_PROGRESS: Reaction.RETRY,
 }
 
+#: SyncGroup. A rebalance that has begun since we joined makes the answer worthless: join again at once.
 SYNC: Mapping[ErrorCode, Reaction] = {
     **_REFUSED,
     ErrorCode.UNKNOWN_MEMBER_ID: Reaction.NEW_MEMBER,
@@ -49,6 +53,7 @@ SYNC: Mapping[ErrorCode, Reaction] = {
     ErrorCode.REBALANCE_IN_PROGRESS: Reaction.REJOIN,
 }
 
+#: Heartbeat, which is also how members hear that the group rebalances.
 HEARTBEAT: Mapping[ErrorCode, Reaction] = {
     **_REFUSED,
     ErrorCode.UNKNOWN_MEMBER_ID: Reaction.NEW_MEMBER,
@@ -79,4 +84,5 @@ COMMIT: Mapping[ErrorCode, Reaction] = {
 
 
 def reaction_to(table: Mapping[ErrorCode, Reaction], code: ErrorCode) -> Reaction:
+    """What the table says, or else what the code says of itself."""
     return table.get(code) or (Reaction.RETRY if code.retriable else Reaction.FAIL)

@@ -21,6 +21,15 @@ from tidelog.common.state_table import Row, StateTable
 
 
 class ClassicState(Enum):
+    """The value is the word that `health` shows.
+
+    REVOKING      the group rebalances; what has to go first waits for the user's turn. The old generation still counts.
+    JOINING       our JoinGroup is with the coordinator, which answers when all members have joined
+    SYNCING       we are in the new generation; the leader shares out, the others wait for their part
+    RECONCILING   the part is known; listeners run in the user's turn
+    IDLE          we have left because the user does not poll, and join again when that changes
+    """
+
     UNJOINED = "unjoined"
     REVOKING = "revoking"
     JOINING = "joining"
@@ -33,6 +42,13 @@ class ClassicState(Enum):
 
 
 class ConsumerState(Enum):
+    """The same for KIP-848.
+
+    RECONCILING     the coordinator gave us another part; listeners run in the user's turn
+    ACKNOWLEDGING   we own that part, and the heartbeat that says so is on its way
+    FENCED          we are not known any more; what we had is given up in the user's turn, then we join anew
+    """
+
     UNJOINED = "unjoined"
     JOINING = "joining"
     STABLE = "stable"
@@ -57,6 +73,7 @@ CLASSIC_MEMBER = StateTable(
         Row(_SYNCING, "the leader's assignment is there", _RECONCILING),
         Row(_SYNCING, "the next rebalance has begun meanwhile", _REVOKING),
         Row(_RECONCILING, "what we lose is given back, what we gain is taken", _STABLE),
+        Row(_RECONCILING, "a listener failed in a way that may pass: begin again", _REVOKING),
         Row(_STABLE, "the group rebalances, or we ask it to", _REVOKING),
         *(Row(state, "the coordinator does not know us or our generation", _UNJOINED) for state in _IN_GROUP),
         *(Row(state, "the user has not polled for max.poll.interval.ms", _IDLE) for state in (_UNJOINED, *_IN_GROUP)),

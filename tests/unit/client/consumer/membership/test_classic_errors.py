@@ -124,7 +124,7 @@ async def test_fencing_breaks_off_a_wait_for_the_user() -> None:
         group.fail[ApiKey.HEARTBEAT] = [ErrorCode.REBALANCE_IN_PROGRESS]
         await until(lambda: host.member is not None and host.member.state == "revoking")
         group.fail[ApiKey.HEARTBEAT] = [ErrorCode.UNKNOWN_MEMBER_ID]
-        await until(lambda: not group.fail[ApiKey.HEARTBEAT])
+        await until(lambda: host.member is not None and not host.member.group_metadata().member_id)
         host.turn.set()
         await until(lambda: stable(host, 2))
         assert host.words() == ["assign", "lose", "assign"]

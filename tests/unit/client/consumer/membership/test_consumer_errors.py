@@ -136,7 +136,7 @@ async def test_fencing_breaks_off_a_wait_for_the_user() -> None:
         await host.join(group.address, {"retry.backoff.ms": 1, "group.protocol": "consumer"})
         await until(lambda: host.member is not None and host.member.state == "reconciling")
         group.fail[BEAT] = [ErrorCode.FENCED_MEMBER_EPOCH]
-        await until(lambda: not group.fail[BEAT])
+        await until(lambda: group.generation == 2)
         host.turn.set()
         await until(lambda: stable(host))
         assert host.words() == ["assign"]
