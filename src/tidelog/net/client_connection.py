@@ -24,6 +24,7 @@ from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.net.gulp import Gulp
 from tidelog.net.large_buffers import LargeBuffers
+from tidelog.net.stages import AnsweredInTls
 from tidelog.net.tuning import tune
 
 _RECEIVE_BYTES = 64 * 1024
@@ -205,7 +206,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             if not 4 <= size <= MAX_FRAME_BYTES:
                 raise ProtocolError(f"{self.peer} sent a frame of {size} bytes: is this a Kafka listener?")
             if size >> 16 == _TLS_ALERT and not self._answers:
-                raise ProtocolError(f"{self.peer} answered in TLS: set security.protocol to SSL or SASL_SSL")
+                raise AnsweredInTls(self.peer)
             end = position + 4 + size
             if end > self._filled:
                 if size > _RECEIVE_BYTES - 4:

@@ -21,7 +21,7 @@ import re
 import ssl
 from enum import Enum
 
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 
 
 class Stage(Enum):
@@ -33,6 +33,13 @@ class Stage(Enum):
     API_VERSIONS = "ApiVersions"
     SASL = "SASL"
     ADVERTISED_LISTENER = "advertised listener"
+
+
+class AnsweredInTls(ProtocolError):
+    """The first answer was an alert of TLS: the listener speaks it, and we do not."""
+
+    def __init__(self, peer: str) -> None:
+        super().__init__(f"{peer} answered in TLS")
 
 
 class ConnectError(KafkaError):
@@ -112,6 +119,9 @@ def api_versions_failed(peer: str, error: Exception, *, tls: bool) -> ConnectErr
     cause = error.__cause__
     if isinstance(cause, ssl.SSLError):  # TLS 1.3 tells after the handshake that it did not like our certificate
         return tls_failed(peer, cause)
+    if isinstance(error, AnsweredInTls):
+        advice = "Set security.protocol to SSL or SASL_SSL."
+        return ConnectError(Stage.API_VERSIONS, peer, str(error), advice, retriable=False)
     code = error.code if isinstance(error, KafkaError) else ErrorCode.NETWORK_EXCEPTION
     reason = error.message if isinstance(error, KafkaError) else str(error)
     if code is ErrorCode.NETWORK_EXCEPTION:
@@ -158,7 +168,8 @@ def reason_of(error: OSError) -> str:
     numbers = {error.errno} if error.errno else {int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))}
     if len(numbers) == 1 and (number := numbers.pop()) > 0:
         return os.strerror(number)
-    return error.strerror or str(error) or "timed out"
+    silent = "timed out" if isinstance(error, TimeoutError) else "the connection was closed"
+    return error.strerror or str(error) or silent
 
 
 def _tls_reason(error: ssl.SSLError) -> str:

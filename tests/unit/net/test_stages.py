@@ -136,6 +136,7 @@ def test_a_broker_that_wants_our_certificate(new_loop: Callable[[], Any], pki: C
 def test_tls_where_there_is_none(new_loop: Callable[[], Any]) -> None:
     error = failure(new_loop, hang_up, tls=ssl.create_default_context())
     assert error.stage is Stage.TLS
+    assert "timed out" not in error.reason
     assert "Is this a listener with TLS?" in error.advice
 
 
@@ -144,7 +145,9 @@ def test_plain_text_where_there_is_tls(new_loop: Callable[[], Any]) -> None:
     alert = bytes.fromhex("15030300020250")  # what a TLS server says to a request of Kafka's
     error = failure(new_loop, answers(alert))
     assert error.stage is Stage.API_VERSIONS
-    assert "answered in TLS: set security.protocol to SSL or SASL_SSL" in error.reason
+    assert error.reason.endswith("answered in TLS")
+    assert error.advice == "Set security.protocol to SSL or SASL_SSL."
+    assert not error.retriable
 
 
 @LOOPS
