@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidelog.client.config.typed import ConsumerKeywords
+    from tidelog.client.consumer.handling.lanes import Ordering
+    from tidelog.client.consumer.handling.policies import Policy
 
 T = TypeVar("T")
 
@@ -150,6 +152,25 @@ class Consumer:
         while True:
             for record in self._core.delivery.each(await self.poll()):
                 yield record
+
+    async def run(
+        self,
+        handler: Callable[[ConsumerRecord], Any],
+        *,
+        ordering: Ordering = "partition",
+        concurrency: int = 1,
+        on_error: Policy | None = None,
+    ) -> None:
+        """Hand each record to `handler(record)`, a coroutine or not, and commit what is done with; until `wakeup`.
+
+        `ordering`: records of one partition, or of one key, are handled one after the other, and `concurrency` of them
+        at the same time. A commit never passes a record that is not done with, whichever order they end in.
+        `on_error`: `retry(5).then(dead_letter("topic"))`, `skip()`, `stop()`; by default the first error ends the run,
+        and is raised. A record may be handled again after a crash or a rebalance: handlers should not mind.
+        """
+        from tidelog.client.consumer.handling.aio import run
+
+        await run(self, handler, ordering, concurrency, on_error)
 
     # --- positions ----------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidelog.client.config.typed import ConsumerKeywords
+    from tidelog.client.consumer.handling.lanes import Ordering
+    from tidelog.client.consumer.handling.policies import Policy
 
 T = TypeVar("T")
 
@@ -137,6 +139,25 @@ class Consumer:
         """Records, for ever; the position is behind the record at hand."""
         while True:
             yield from self._core.delivery.each(self.poll())
+
+    def run(
+        self,
+        handler: Callable[[ConsumerRecord], Any],
+        *,
+        ordering: Ordering = "partition",
+        concurrency: int = 1,
+        on_error: Policy | None = None,
+    ) -> None:
+        """Hand each record to `handler(record)`, in threads, and commit what is done with; until `wakeup`.
+
+        `ordering`: records of one partition, or of one key, are handled one after the other, and `concurrency` of them
+        at the same time. A commit never passes a record that is not done with, whichever order they end in.
+        `on_error`: `retry(5).then(dead_letter("topic"))`, `skip()`, `stop()`; by default the first error ends the run,
+        and is raised. A record may be handled again after a crash or a rebalance: handlers should not mind.
+        """
+        from tidelog.client.consumer.handling.blocking import run
+
+        run(self, handler, ordering, concurrency, on_error)
 
     # --- positions ----------------------------------------------------------------------------------------------------
 

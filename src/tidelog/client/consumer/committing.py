@@ -52,6 +52,8 @@ class Committing:
         self._interceptors = interceptors
         self._metrics = metrics
         self._automatic = config[keys.ENABLE_AUTO_COMMIT]
+        #: Somebody else knows what is done with (`run`): nothing is committed automatically meanwhile.
+        self.suspended = False
         self._interval = config[keys.AUTO_COMMIT_INTERVAL_MS] / 1000
         self._due = self._clock.monotonic() + self._interval
         self._under_way: set[asyncio.Task[None]] = set()
@@ -90,14 +92,14 @@ class Committing:
 
     def due(self, now: float) -> dict[TopicPartition, OffsetAndMetadata] | None:
         """In the user's thread, as `poll` begins: what to commit now; None if it is not time."""
-        if not self._automatic or now < self._due:
+        if not self._automatic or self.suspended or now < self._due:
             return None
         self._due = now + self._interval
         return self._subscription.consumed()
 
     async def before_giving_back(self, partitions: Iterable[TopicPartition]) -> None:
         """Commit what was consumed of these, if auto-commit is on; a failure must not hold up the group."""
-        if not self._automatic:
+        if not self._automatic or self.suspended:
             return
         consumed = self._subscription.consumed()
         going = {tp: consumed[tp] for tp in partitions if tp in consumed}

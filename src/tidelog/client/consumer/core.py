@@ -122,6 +122,8 @@ class ConsumerCore:
         self._resubscribed = False
         self._told_polled = 0.0
         self.closed = False
+        #: How a run is going, while there is one (see `handling`).
+        self.handling: Callable[[], Any] | None = None
 
     # --- the user's side ----------------------------------------------------------------------------------------------
 

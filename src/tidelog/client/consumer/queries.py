@@ -33,6 +33,8 @@ class ConsumerHealth:
     seconds_since_poll: float | None
     seconds_since_commit: float | None
     lag: int | None
+    #: How `run` is going (a `handling.course.HandlingState`), while it is.
+    handling: Any = None
 
 
 async def offsets_for_times(
@@ -119,6 +121,7 @@ def health(core: ConsumerCore) -> ConsumerHealth:
         seconds_since_poll=since_poll,
         seconds_since_commit=since_commit,
         lag=None if None in lags else sum(each for each in lags if each is not None),
+        handling=None if core.handling is None else core.handling(),
     )
 
 

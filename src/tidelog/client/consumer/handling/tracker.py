@@ -57,9 +57,14 @@ class OffsetTracker:
             self._done.discard(first)
             self._last_epoch = self._epochs.pop(first)
 
+    @property
+    def position(self) -> OffsetAndMetadata | None:
+        """Everything before this is done with."""
+        return OffsetAndMetadata(self._order[0], self._last_epoch) if self._order else self._behind
+
     def committable(self) -> OffsetAndMetadata | None:
         """What may be committed at this moment; None if that is no more than was committed."""
-        position = OffsetAndMetadata(self._order[0], self._last_epoch) if self._order else self._behind
+        position = self.position
         if position is None or (self._committed is not None and position.offset <= self._committed):
             return None
         return position

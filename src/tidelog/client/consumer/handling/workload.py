@@ -126,6 +126,11 @@ class Workload:
         found = {tp: self._trackers[tp].committable() for tp in wanted}
         return {tp: position for tp, position in found.items() if position is not None}
 
+    def positions(self) -> Offsets:
+        """Where whoever goes on has to begin: everything before is done with."""
+        found = {tp: tracker.position for tp, tracker in self._trackers.items()}
+        return {tp: position for tp, position in found.items() if position is not None}
+
     def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         for tp, position in offsets.items():
             if tp in self._trackers:
