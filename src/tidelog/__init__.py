@@ -13,31 +13,8 @@ The packages, in the order in which a record meets them, are described in ARCHIT
 
 __version__ = "0.1.0"
 
-# A name by which only type checkers know this; at run time nothing is imported here.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tidelog.client.admin.blocking import Admin
-    from tidelog.client.admin.topic_values import NewTopic
-    from tidelog.client.consumer._records import ConsumerRecord
-    from tidelog.client.consumer.blocking import Consumer
-    from tidelog.client.consumer.commits import CommitFailedError
-    from tidelog.client.consumer.errors import NoOffsetForPartitionError, OffsetOutOfRangeError, WakeupError
-    from tidelog.client.consumer.handling.policies import dead_letter, retry, skip, stop
-    from tidelog.client.consumer.interceptors import ConsumerInterceptor
-    from tidelog.client.consumer.listener import ConsumerRebalanceListener
-    from tidelog.client.consumer.records import ConsumerRecords
-    from tidelog.client.producer._batch import RecordFuture
-    from tidelog.client.producer.blocking import Producer
-    from tidelog.client.producer.interceptors import ProducerInterceptor
-    from tidelog.client.producer.partitioners import Partitioner
-    from tidelog.client.producer.record import ProducerRecord, RecordMetadata
-    from tidelog.client.serialization import Deserializer, Serializer
-    from tidelog.client.values import ConsumerGroupMetadata, Node, OffsetAndMetadata, OffsetAndTimestamp, Token
-    from tidelog.common.errors import ErrorCode, KafkaError, TidelogError, UsageError
-    from tidelog.common.types import TopicPartition
-    from tidelog.net.stages import ConnectError
-
-#: Where each public name lives.
+#: Where each public name lives. Type checkers read the same from `__init__.pyi`: an import here, even one that never
+#: runs, would let every package below this one reach the clients, and the layers could not be checked.
 _HOMES = {
     "Admin": "tidelog.client.admin.blocking",
     "CommitFailedError": "tidelog.client.consumer.commits",
@@ -75,43 +52,7 @@ _HOMES = {
     "stop": "tidelog.client.consumer.handling.policies",
 }
 
-__all__ = [
-    "Admin",
-    "CommitFailedError",
-    "ConnectError",
-    "Consumer",
-    "ConsumerGroupMetadata",
-    "ConsumerInterceptor",
-    "ConsumerRebalanceListener",
-    "ConsumerRecord",
-    "ConsumerRecords",
-    "Deserializer",
-    "ErrorCode",
-    "KafkaError",
-    "NewTopic",
-    "NoOffsetForPartitionError",
-    "Node",
-    "OffsetAndMetadata",
-    "OffsetAndTimestamp",
-    "OffsetOutOfRangeError",
-    "Partitioner",
-    "Producer",
-    "ProducerInterceptor",
-    "ProducerRecord",
-    "RecordFuture",
-    "RecordMetadata",
-    "Serializer",
-    "TidelogError",
-    "Token",
-    "TopicPartition",
-    "UsageError",
-    "WakeupError",
-    "__version__",
-    "dead_letter",
-    "retry",
-    "skip",
-    "stop",
-]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,12 @@ def test_importing_the_package_imports_nothing() -> None:
 def test_public_names_are_there(name: str) -> None:
     assert getattr(tidelog, name) is not None
     assert name in dir(tidelog)
+
+
+def test_type_checkers_are_told_of_the_same_names() -> None:
+    stub = Path(tidelog.__file__).with_name("__init__.pyi").read_text()
+    told = re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)
+    assert {name: home for home, name in told} == tidelog._HOMES
 
 
 @pytest.mark.parametrize("name", aio.__all__)
