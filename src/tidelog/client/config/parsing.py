@@ -32,6 +32,7 @@ _JAVA_ONLY = {
     "bootstrap.controllers": "requests go to brokers, which forward them to the controllers",
     "config.providers": "values are taken as they are",
     "enable.metrics.push": "metrics are not pushed to brokers",
+    "internal.": "it is a switch of Java's own",
     "metric.reporters": "metrics are read by metrics()",
     "metrics.": "metrics are read by metrics()",
     "sasl.client.callback.handler.class": "exchanges are built in",
@@ -119,10 +120,15 @@ def parse(
 
 
 def _why_unknown(name: str, definition: ConfigDef) -> str:
-    for start, reason in _JAVA_ONLY.items():
-        if name.startswith(start):
-            return f"has no effect here: {reason}"
+    reason = reason_without_effect(name)
+    if reason is not None:
+        return f"has no effect here: {reason}"
     return f"is not known and has no effect{_suggestion(name, definition)}"
+
+
+def reason_without_effect(name: str) -> str | None:
+    """Why a key of Java's clients means nothing here; None if it is none of those."""
+    return next((reason for start, reason in _JAVA_ONLY.items() if name.startswith(start)), None)
 
 
 def _suggestion(name: str, definition: ConfigDef, *, underscores: bool = False) -> str:
