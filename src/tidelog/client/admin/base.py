@@ -17,7 +17,10 @@ class AdminBase:
     _counters: Counters
 
     def _call(self, timeout: float | None) -> Call:
-        """A call that begins now; `timeout` in seconds, else `default.api.timeout.ms`."""
+        """A call that begins now; `timeout` in seconds, else `default.api.timeout.ms`.
+
+        A method that makes several requests for one answer makes them with one call, so that the limit holds for all.
+        """
         config = self._cluster.config
         limit = config[common.DEFAULT_API_TIMEOUT_MS] / 1000 if timeout is None else timeout
         return Call(self._cluster, limit, config[keys.RETRIES], self._counters)

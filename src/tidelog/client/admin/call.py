@@ -167,7 +167,11 @@ class Call:
         return sorted(self.cluster.metadata.nodes)
 
     async def every_broker(self, what: str, request: Any, read: Callable[[Any], list[V]]) -> list[V]:
-        """What all brokers say, as one list. PartialError if some cannot be asked: it has what the others said."""
+        """What all brokers say, as one list. PartialError if some cannot be asked: it has what the others said.
+
+        Where nobody has answered there is no part to tell of, and the first error is raised as it is: so it is with a
+        filter that the cluster is too old for.
+        """
 
         def read_all(response: Any, keys: list[int]) -> Answers[int, list[V]]:
             return [(key, read(response)) for key in keys]
@@ -175,7 +179,7 @@ class Call:
         outcomes = await self.each(await self.brokers(), BROKER, lambda _: request, read_all)
         found = [value for values in outcomes.ok.values() for value in values]
         if outcomes.failed:
-            raise PartialError(what, found, outcomes.failed)
+            raise PartialError(what, found, outcomes.failed) if outcomes.ok else next(iter(outcomes.failed.values()))
         return found
 
     # --- one round ----------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import ANYBODY, BROKER
 from tidelog.client.cluster.client import ClusterClient
+from tidelog.common.errors import UsageError
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol import messages
 
@@ -63,7 +64,12 @@ class _Keeper:
 
 
 def _owner(resource: ConfigResource) -> int | None:
-    return int(resource.name) if resource.type in _OF_ONE_BROKER and resource.name else None
+    """The id of the broker that a resource is, or belongs to; None: it is nobody's in particular."""
+    if resource.type not in _OF_ONE_BROKER or not resource.name:
+        return None
+    if not resource.name.isdecimal():
+        raise UsageError(f"a broker's name is its id, not {resource.name!r}: ConfigResource.broker(1) makes one")
+    return int(resource.name)
 
 
 class ConfigAdmin(AdminBase):

@@ -73,7 +73,10 @@ class LogDirAdmin(AdminBase):
     async def describe_log_dirs(
         self, brokers: Iterable[int] | None = None, *, timeout: float | None = None
     ) -> Outcomes[int, dict[str, LogDir]]:
-        """The directories of these brokers (None: of all), by path, with everything in them."""
+        """The directories of these brokers (None: of all), by path, with everything in them.
+
+        A broker with many partitions has a long answer: `describe_replica_log_dirs` asks for a few.
+        """
         return await self._log_dirs(brokers, None, timeout)
 
     async def describe_replica_log_dirs(

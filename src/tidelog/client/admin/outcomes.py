@@ -28,7 +28,10 @@ Answers = Iterable[tuple[K, V | KafkaError]]
 
 
 class Outcomes(dict[K, V | KafkaError], Generic[K, V]):
-    """Item → value or KafkaError, in the order in which the items were given."""
+    """Item → value or KafkaError, in the order in which the items were given.
+
+    A plain dictionary otherwise: `outcomes[item]` is the value or the error, unraised, for whoever goes through all.
+    """
 
     @property
     def ok(self) -> dict[K, V]:

@@ -46,7 +46,9 @@ class Route(Protocol[K_contra]):
 
 
 class Anybody:
-    """Whoever is connected: every broker can answer."""
+    """Whoever is connected: every broker can answer, from metadata that all of them have. What was changed a moment ago
+    may not have reached this one yet.
+    """
 
     again = frozenset({_E.COORDINATOR_LOAD_IN_PROGRESS, _E.NOT_CONTROLLER})
     shared = True

@@ -13,13 +13,15 @@ from tidelog.admin import (
     AclBinding,
     AclOperation,
     ConfigResource,
+    ConfigType,
+    GroupType,
     NewTopic,
     OffsetSpec,
     PartialError,
     ResourceType,
 )
 from tidelog.client.admin.aio import Admin
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition as TP
 from tidelog.protocol import messages
 from tidelog.protocol.api import ApiKey
@@ -54,11 +56,14 @@ class Cluster(FakeBroker):
     def metadata(self, names: list[str]) -> Any:
         Response = messages.MetadataResponse
         nodes = [(1, self.port), *self.dead]
-        partition = Response.MetadataResponsePartition(partition_index=0, leader_id=1)
+        Partition = Response.MetadataResponsePartition
         return Response(
             brokers=[Response.MetadataResponseBroker(node_id=n, host="127.0.0.1", port=port) for n, port in nodes],
             controller_id=self.controller,
-            topics=[Response.MetadataResponseTopic(name=name, partitions=[partition]) for name in names],
+            topics=[
+                Response.MetadataResponseTopic(name=name, partitions=[Partition(partition_index=0, leader_id=1)])
+                for name in names
+            ],
         )
 
     def _coordinator(self, request: Any) -> Any:
@@ -246,6 +251,54 @@ def test_what_other_brokers_say_is_kept() -> None:
     run(cluster, scenario, reconnect_backoff_ms=1)
 
 
+def test_nobody_who_answers_is_no_part() -> None:
+    versions = {ApiKey.API_VERSIONS: (0, 3), ApiKey.METADATA: (0, 9), ApiKey.LIST_GROUPS: (0, 3)}
+    cluster = Cluster({}, {int(key): value for key, value in versions.items()})
+
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(KafkaError) as raised:
+            await admin.list_groups(types=[GroupType.SHARE])
+        assert raised.value.code is ErrorCode.UNSUPPORTED_VERSION
+        assert not isinstance(raised.value, PartialError)
+
+    run(cluster, scenario)
+
+
+def test_each_leader_and_coordinator_is_asked_for_its_own() -> None:
+    asked: dict[str, list[list[str]]] = {"first": [], "second": []}
+
+    def offsets(who: str) -> Handler:
+        def answer(request: Any) -> Any:
+            Response = messages.ListOffsetsResponse
+            asked[who].append([topic.name for topic in request.topics])
+            entry = Response.ListOffsetsPartitionResponse(partition_index=0, offset=1 if who == "first" else 2)
+            return Response(
+                topics=[Response.ListOffsetsTopicResponse(name=t.name, partitions=[entry]) for t in request.topics]
+            )
+
+        return answer
+
+    first, second = Cluster({ApiKey.LIST_OFFSETS: offsets("first")}), Cluster({ApiKey.LIST_OFFSETS: offsets("second")})
+
+    def metadata(request: Any) -> Any:
+        found = Cluster.metadata(first, [topic.name for topic in request.topics])
+        for topic in found.topics:
+            topic.partitions[0].leader_id = 1 if topic.name < "m" else 2
+        return found
+
+    first.handlers[ApiKey.METADATA] = second.handlers[ApiKey.METADATA] = metadata
+
+    async def scenario(admin: Admin) -> None:
+        async with second:
+            first.dead = [(2, second.port)]
+            wanted = [TP(name, 0) for name in ("a", "z", "b", "y")]
+            assert await admin.end_offsets(wanted) == dict(zip(wanted, (1, 2, 1, 2), strict=True))
+            assert asked == {"first": [["a", "b"]], "second": [["z", "y"]]}
+            await admin.close()
+
+    run(first, scenario)
+
+
 def test_new_topics_are_waited_for() -> None:
     looks: list[list[str]] = []
 
@@ -270,6 +323,14 @@ def test_new_topics_are_waited_for() -> None:
         assert looks[-1] == ["a", "b"]
 
     run(cluster, scenario)
+
+
+def test_a_broker_has_a_number() -> None:
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(UsageError, match=r"ConfigResource\.broker\(1\) makes one"):
+            await admin.describe_config(ConfigResource(ConfigType.BROKER, "one"))
+
+    run(Cluster({}), scenario)
 
 
 def test_configs_of_a_broker_are_asked_of_it() -> None:
