@@ -149,6 +149,7 @@ class FetchEngine:
         except KafkaError as error:
             self._failed(ready, error)
             return
+        self._positions.start()  # new leaders may have become known: positions are compared with their logs first
         wanted: dict[_Lane, dict[TopicPartition, Asked]] = {}
         for part in ready:
             if self._may_ask(part, now):  # still, after the wait
@@ -250,6 +251,7 @@ class FetchEngine:
         part.failures = 0
         part.high_watermark, part.last_stable_offset = data.high_watermark, data.last_stable_offset
         part.log_start_offset = data.log_start_offset
+        part.validated_epoch = max(part.validated_epoch, entry.position.leader_epoch)  # the broker has compared it
         if data.preferred_read_replica >= 0:
             part.replica = data.preferred_read_replica
             part.replica_until = self._cluster.clock.monotonic() + self._replica_age
