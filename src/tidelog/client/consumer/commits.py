@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import common
 from tidelog.client.config import consumer as keys
 from tidelog.client.consumer.coordinator import GroupCoordinator
 from tidelog.client.consumer.errors import InvalidGroupIdError
+from tidelog.client.consumer.host import CommittingMember
 from tidelog.client.consumer.offset_requests import LAST_WITH_NAMES, commit_request, fetch_request, group_of
 from tidelog.client.values import UNKNOWN_GENERATION, ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.config import Config
@@ -55,27 +55,6 @@ class CommitFailedError(KafkaError):
         super().__init__(code, text)
 
 
-class Member(Protocol):
-    """What commits need of a membership."""
-
-    def group_metadata(self) -> ConsumerGroupMetadata: ...
-
-    async def settle(self) -> None:
-        """Return when it is known which generation we are in."""
-        ...
-
-    def owns(self, partitions: Iterable[TopicPartition]) -> bool: ...
-
-    @property
-    def has_epoch(self) -> bool:
-        """Whether reads of offsets are fenced, too."""
-        ...
-
-    def commit_refused(self, code: ErrorCode, sent: ConsumerGroupMetadata) -> None:
-        """A commit that was sent by this member got an error that tells something of the membership."""
-        ...
-
-
 class OffsetCommits:
     """Commits and fetches a group's offsets. `member` is set while the consumer has subscribed."""
 
@@ -86,7 +65,7 @@ class OffsetCommits:
         self._instance_id = config[keys.GROUP_INSTANCE_ID]
         self._coordinator = GroupCoordinator(cluster, self._group_id or "")
         self._turn = asyncio.Lock()
-        self.member: Member | None = None
+        self.member: CommittingMember | None = None
 
     # --- commit -------------------------------------------------------------------------------------------------------
 
@@ -218,7 +197,7 @@ class OffsetCommits:
 
 
 def _check_member(
-    member: Member,
+    member: CommittingMember,
     me: ConsumerGroupMetadata,
     made_in: ConsumerGroupMetadata,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],

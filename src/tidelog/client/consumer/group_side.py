@@ -131,7 +131,7 @@ class GroupSide:
         await self._resolve()
         if self.membership is None:
             self.membership = self._make()
-            self._commits.member = self.membership  # type: ignore[assignment]  # both kinds have what commits need
+            self._commits.member = self.membership
             await self.membership.start()
         else:
             self.membership.subscription_changed()

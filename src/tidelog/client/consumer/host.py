@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -55,7 +56,32 @@ class GroupHost(Protocol):
         ...
 
 
-class Membership(Protocol):
+class CommittingMember(Protocol):
+    """What commits need of a membership: in whose name they are sent, and whether that still holds."""
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Who we are in the group, for commits and for a transaction's offsets."""
+        ...
+
+    async def settle(self) -> None:
+        """Return when it is known which generation we are in."""
+        ...
+
+    def owns(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether all of these are ours at present."""
+        ...
+
+    @property
+    def has_epoch(self) -> bool:
+        """Whether reads of offsets are fenced, too (KIP-848)."""
+        ...
+
+    def commit_refused(self, code: ErrorCode, sent: ConsumerGroupMetadata) -> None:
+        """A commit that was sent by this member got an error that may tell something of the membership."""
+        ...
+
+
+class Membership(CommittingMember, Protocol):
     """A place in a group, as the consumer sees it. Made by (cluster, host, config)."""
 
     async def start(self) -> None:
@@ -82,10 +108,6 @@ class Membership(Protocol):
         """The user is inside `poll` and waits for records: that may take longer than `max.poll.interval.ms`, and does
         not count.
         """
-        ...
-
-    def group_metadata(self) -> ConsumerGroupMetadata:
-        """Who we are in the group, for a transaction's offsets."""
         ...
 
     @property
