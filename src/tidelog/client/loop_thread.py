@@ -39,6 +39,7 @@ class LoopThread:
 
     @property
     def is_closed(self) -> bool:
+        """Whether `close` was called; what was begun before may still be ending."""
         return self._closed
 
     def run(self, coroutine: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
@@ -89,6 +90,9 @@ class LoopThread:
             thread.join(timeout)
 
     def _running(self) -> asyncio.AbstractEventLoop:
+        """The loop, begun if it is not yet. Asking for the process costs a system call of a tenth of a microsecond,
+        and is what turns a hang in a forked child into a sentence.
+        """
         if os.getpid() != self._process:
             raise UsageError(
                 f"this client was made in process {self._process}, before the fork: make a new one in each child"

@@ -173,5 +173,7 @@ def reason_of(error: OSError) -> str:
 
 
 def _tls_reason(error: ssl.SSLError) -> str:
-    """OpenSSL's text without where in its sources it was written."""
+    """OpenSSL's text, without the line of its sources where it was written and the words for machines: nobody who reads
+    this knows them, and they hide what can be understood.
+    """
     return re.sub(r"\[[^]]*\]\s*|\s*\(_ssl\.c:\d+\)", "", str(error)) or "the handshake failed"

@@ -131,6 +131,9 @@ class ClusterClient:
         raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"no broker can be reached: {texts}")
 
     async def _candidates(self) -> list[tuple[str, int]]:
+        """Whom to try when nobody is connected. Shuffled, so that a thousand clients that lost the same broker do not
+        all come to the next one in the list.
+        """
         known = [(node.host, node.port) for node in self.metadata.nodes.values()]
         self.rng.shuffle(known)
         if not known or self.config[keys.METADATA_RECOVERY_STRATEGY] == "rebootstrap":

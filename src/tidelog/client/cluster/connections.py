@@ -83,6 +83,7 @@ class Connections:
 
     @property
     def is_connected(self) -> bool:
+        """Whether there is a connection to some broker at this moment."""
         return any(node.is_open for node in self._nodes.values())
 
     def least_loaded(self) -> NodeClient | None:
@@ -156,6 +157,7 @@ class Connections:
             await node.close()
 
     def _watch(self, node: NodeClient) -> None:
+        """Look after a new connection. One timer is enough for all, and there is none while there is no connection."""
         if self._max_idle < 0:
             return
         loop = asyncio.get_running_loop()

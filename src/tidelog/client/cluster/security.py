@@ -3,6 +3,9 @@
 `sasl.username` and `sasl.password` are what PLAIN and SCRAM want; `sasl.jaas.config`, Java's form of them, is
 understood as far as it holds `name="value"` pairs. OAUTHBEARER asks a function of the user's for a token. An `async`
 one is awaited where the client lives; a plain one may well wait for a server, so it is called on a thread.
+
+Everything is read once, when the client is made, so that a mistake shows there and not with the first connection. An
+exchange serves one connection: it is made anew for each, and for each renewal of a proof that ends (KIP-368).
 """
 
 from __future__ import annotations
@@ -65,6 +68,7 @@ def _by_password(config: Config, mechanism: str) -> MakeExchange:
 
 
 def _by_token(config: Config) -> MakeExchange:
+    """What a token is, and how long it is good, is between the user's function and the broker."""
     callback = config[keys.SASL_LOGIN_CALLBACK]
     if not callable(callback):
         raise UsageError(
@@ -83,7 +87,9 @@ def _by_token(config: Config) -> MakeExchange:
 
 
 async def _ask(callback: Callable[[], Any]) -> Any:
-    """The user's function. What it raises is why we cannot prove who we are."""
+    """The user's function. What it raises is why we cannot prove who we are; it is not tried again, as it has had its
+    own chance to.
+    """
     try:
         if inspect.iscoroutinefunction(callback):
             return await callback()

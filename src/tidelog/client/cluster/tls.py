@@ -1,5 +1,8 @@
 """From the ssl.* settings to a TLS context. The names are Java's; keys and certificates are PEM (KIP-651), in files or
 in the values themselves. What cannot work is said when the client is made, with the setting that it is about.
+
+By default we speak TLS 1.2 and 1.3, trust whom the system trusts, and compare the broker's name with its certificate.
+Each setting makes that stricter, or (the name) laxer; none turns off that somebody has to vouch for the broker.
 """
 
 from __future__ import annotations
@@ -42,14 +45,18 @@ def tls_context(config: Config) -> ssl.SSLContext | None:
 
 
 def _authorities(config: Config) -> str | None:
-    """Whom we trust, as PEM text; None: whom the system trusts."""
+    """Whom we trust, as PEM text; None: whom the system trusts. One's own authority *replaces* the system's: whoever
+    has one does not want any other to speak for the brokers.
+    """
     text = config[keys.SSL_TRUSTSTORE_CERTIFICATES]
     location = config[keys.SSL_TRUSTSTORE_LOCATION]
     return text if location is None else _read(keys.SSL_TRUSTSTORE_LOCATION, location)
 
 
 def _show_certificate(context: ssl.SSLContext, config: Config) -> None:
-    """Our own certificate, for brokers that want one (ssl.client.auth)."""
+    """Our own certificate, for brokers that want one (ssl.client.auth). Key and chain are in one file or in two texts;
+    either way ssl reads them from a file, so texts become one, for as long as the reading takes.
+    """
     location = config[keys.SSL_KEYSTORE_LOCATION]
     if location is not None:
         setting, pem = keys.SSL_KEYSTORE_LOCATION.name, _read(keys.SSL_KEYSTORE_LOCATION, location)
@@ -70,6 +77,7 @@ def _show_certificate(context: ssl.SSLContext, config: Config) -> None:
 
 
 def _limit_versions(context: ssl.SSLContext, config: Config) -> None:
+    """From the oldest to the newest that is named: ssl knows no gaps in between, and nobody has a use for one."""
     names = config[keys.SSL_ENABLED_PROTOCOLS]
     if keys.SSL_ENABLED_PROTOCOLS.name not in config.explicit:
         names = [name for name in names if name <= config[keys.SSL_PROTOCOL]] or [config[keys.SSL_PROTOCOL]]
@@ -103,6 +111,7 @@ def openssl_name(name: str) -> str:
 
 
 def _read(setting: Key[str | None], location: str) -> str:
+    """The text of a PEM file. It may hold remarks in any encoding around what counts, which is ASCII."""
     try:
         with open(location, "rb") as file:
             data = file.read()
