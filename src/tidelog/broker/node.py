@@ -80,7 +80,6 @@ class Node:
     controller: Controller
     registration: Registration
     background: Background
-    movers: ReplicaMovers
 
     def __init__(
         self,
@@ -107,6 +106,7 @@ class Node:
         self._own_store: LocalStore | None = None
         self._coordinators: Coordinators | None = None
         self._peers: PeerConnections | None = None
+        self._movers: ReplicaMovers | None = None
 
     # -- life --------------------------------------------------------------------------------------------------------
 
@@ -190,6 +190,16 @@ class Node:
             self._peers = parts.PeerConnections(self.metadata, self.config.inter_broker_listener, name)
             self._closers.add(Stage.PEERS, "peers", self._peers.stop)
         return self._peers
+
+    @property
+    def movers(self) -> ReplicaMovers:
+        """Made by the end of the start, or by a request that comes before: listeners are open by then."""
+        if self._movers is None:
+            self._movers = parts.ReplicaMovers(
+                logs=self.log_manager, replicas=self.replicas, config=self.config, timer=self.purgatories.timer
+            )
+            self._closers.add(Stage.BACKGROUND, "moves", self._movers.stop)
+        return self._movers
 
     def handler_services(self, workers: Workers) -> HandlerServices:
         """What the handlers of requests use of this node. One that listens has them made once, and hands them to its
@@ -365,10 +375,6 @@ class Node:
         )
         self._closers.add(Stage.BACKGROUND, "background", self.background.stop)
         self.background.start()
-        self.movers = parts.ReplicaMovers(
-            logs=self.log_manager, replicas=self.replicas, config=self.config, timer=self.purgatories.timer
-        )
-        self._closers.add(Stage.BACKGROUND, "moves", self.movers.stop)
         self.movers.resume()
         if INTERNAL_TOPICS & self.metadata.topics.keys():
             asyncio.get_running_loop().call_soon(self.begun_coordinators)

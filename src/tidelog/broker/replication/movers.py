@@ -61,11 +61,11 @@ class ReplicaMovers:
         self._tasks: dict[TopicPartition, asyncio.Task[None]] = {}
 
     def resume(self) -> None:
-        """Go on with the moves that the last stop cut off."""
+        """Go on with the moves that the last stop cut off. One that was asked for since the start is under way."""
         manager = self._logs
         for tp, copy in list(manager.future.items()):
             partition = self._replicas.partition(tp)
-            if partition is None:
+            if partition is None or tp in self._tasks:
                 continue
             if copy.topic_id != partition.topic_id:
                 logger.warning("%s was not copied from the present %s, and is removed", copy.dir, tp)

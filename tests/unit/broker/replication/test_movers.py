@@ -6,6 +6,7 @@ import asyncio
 import errno
 import shutil
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from support.disks import SLOW, broker_on, create, leftovers, log_of, move, other_dir, write
 from support.loop import async_test, until
 from support.managed_logs import all_records
+from tidelog.broker.config.endpoints import Endpoint
 from tidelog.broker.replication import movers
 from tidelog.broker.server import Broker
 from tidelog.common.errors import ErrorCode
@@ -348,3 +350,27 @@ async def test_a_stop_waits_for_the_sync_of_a_copy(dirs: list[Path], monkeypatch
     assert disk.order == ["failed", "closed"]
     assert not target.online
     assert not (target.path / ".kafka_cleanshutdown").exists(), "nobody may vouch for the copy"
+
+
+class AskedEarly(Broker):
+    """Whose first request comes while it registers: its listeners are open by then."""
+
+    async def _register(self, endpoints: Sequence[Endpoint]) -> None:
+        partition = self.replicas.partition(T)
+        if partition is not None:
+            self.services.of("cluster").move_replica(partition, other_dir(self, T))
+            assert T in self.log_manager.future
+        await super()._register(endpoints)
+
+
+@async_test
+async def test_a_move_may_be_asked_for_before_the_start_is_over(dirs: list[Path]) -> None:
+    config = {"log.dirs": ",".join(map(str, dirs)), "listeners": "PLAINTEXT://127.0.0.1:0"}
+    async with AskedEarly(config) as broker:
+        await create(broker, "t")
+        await write(broker, T, OLD)
+        before = log_of(broker, T).dir.parent
+    async with AskedEarly(config) as broker:
+        await until(lambda: log_of(broker, T).dir.parent != before)
+        assert values_of(broker) == OLD
+        await until(lambda: not broker.movers._tasks)
