@@ -185,6 +185,11 @@ cdef class Accumulator:
         return (murmur2_hash(<const uint8_t*>PyBytes_AS_STRING(key), <uint32_t>PyBytes_GET_SIZE(key))
                 & 0x7FFFFFFF) % <uint32_t>len(topic.partitions)
 
+    def next_sticky(self, TopicBatches topic):
+        """Another partition for rows that come together and have no key."""
+        topic.stick_to(self.choose(topic))
+        return topic.sticky
+
     cdef int sticky(self, TopicBatches topic) except -1:
         """Where records without a key go: to one partition until its batch is full (KIP-480), which makes few large
         batches of many small ones; counted in bytes, so that a fast partition does not get more (KIP-794).

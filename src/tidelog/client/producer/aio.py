@@ -26,6 +26,7 @@ from tidelog.client.config import parse
 from tidelog.client.config import producer as keys
 from tidelog.client.producer._accumulator import SendPath
 from tidelog.client.producer._batch import RecordFuture
+from tidelog.client.producer.columns import Column, ColumnsFuture
 from tidelog.client.producer.core import Prepared, ProducerCore
 from tidelog.client.producer.record import OnDelivery, ProducerRecord
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
@@ -146,6 +147,24 @@ class Producer(SendPath):
         finally:
             if wake in self.accumulator.waiters:
                 self.accumulator.waiters.remove(wake)
+
+    async def send_arrow(self, topic: str, table: Any, **columns: Column) -> ColumnsFuture:
+        """Queue all rows of a table (Arrow's, or anything that Arrow can take). `key`, `value`, `headers`, `partition`
+        and `timestamp` name its columns, or are columns; what is not given is the column of that name, if there is one.
+        Waits for room; what it returns can be awaited for where the rows are.
+        """
+        core = self._core
+        core.check()
+        self._wake()
+        await self.drain()
+        found = self.accumulator.topics.get(topic) or await core.need_topic(topic)
+        deadline = core.cluster.clock.monotonic() + core.max_block
+        batches = []
+        for queue, data in core.columns.batches(found, table, **columns):
+            while self.accumulator.pool.available <= 0:
+                await self._room(deadline)
+            batches.append(core.columns.add(queue, data))
+        return ColumnsFuture(batches)
 
     def _refuse(self, waiting: _InLine, error: Exception) -> None:
         waiting.future.refuse(error)

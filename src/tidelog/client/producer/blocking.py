@@ -21,6 +21,7 @@ from tidelog.client.config import producer as keys
 from tidelog.client.loop_thread import LoopThread
 from tidelog.client.producer._accumulator import SendPath
 from tidelog.client.producer._batch import RecordFuture
+from tidelog.client.producer.columns import Column, ColumnsFuture
 from tidelog.client.producer.core import Prepared, ProducerCore
 from tidelog.client.producer.record import OnDelivery, ProducerRecord
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
@@ -78,6 +79,9 @@ class Producer(SendPath):
         if topic is None or (record.partition is not None and record.partition >= len(topic.partitions)):
             self._loop.run(self._core.need_topic(record.topic, record.partition))
             return
+        self._wait_for_room(deadline)
+
+    def _wait_for_room(self, deadline: float) -> None:
         lock = allocate_lock()
         lock.acquire()
         self.accumulator.waiters.append(lock.release)
@@ -88,6 +92,22 @@ class Producer(SendPath):
                 self.accumulator.waiters.remove(lock.release)
             raise self._core.no_room()
         self._core.check()
+
+    def send_arrow(self, topic: str, table: Any, **columns: Column) -> ColumnsFuture:
+        """Queue all rows of a table (Arrow's, or anything that Arrow can take). `key`, `value`, `headers`, `partition`
+        and `timestamp` name its columns, or are columns; what is not given is the column of that name, if there is one.
+        """
+        self._core.check()
+        found = self.accumulator.topics.get(topic)
+        if found is None:
+            found = self._loop.run(self._core.need_topic(topic))
+        deadline = self._core.cluster.clock.monotonic() + self._core.max_block
+        batches = []
+        for queue, data in self._core.columns.batches(found, table, **columns):
+            while self.accumulator.pool.available <= 0:
+                self._wait_for_room(deadline)
+            batches.append(self._core.columns.add(queue, data))
+        return ColumnsFuture(batches)
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 

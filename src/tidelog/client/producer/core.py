@@ -20,6 +20,7 @@ from tidelog.client.config import ClientConfig, common
 from tidelog.client.config import producer as keys
 from tidelog.client.producer._accumulator import Accumulator, TopicBatches
 from tidelog.client.producer._batch import ProducerBatch, RecordFuture
+from tidelog.client.producer.columns import ColumnEncoder
 from tidelog.client.producer.delivery import Delivery
 from tidelog.client.producer.interceptors import InterceptorChain
 from tidelog.client.producer.metrics import Metrics
@@ -42,6 +43,8 @@ _LEVELS = {
     "lz4": keys.COMPRESSION_LZ4_LEVEL,
     "zstd": keys.COMPRESSION_ZSTD_LEVEL,
 }
+#: Bytes of a batch of columns, unless batch.size is set: the brokers' default max.message.bytes, less some.
+_COLUMN_BATCH = 1_000_000
 
 
 class Prepared(NamedTuple):
@@ -83,6 +86,7 @@ class ProducerCore:
         self._held_back = 0
         self.accumulator = self._accumulator()
         self._build(second_protocol)
+        self.columns = self._column_encoder()
         self.metrics = Metrics(self.accumulator, self.sender)
         self.refresh_plain()
 
@@ -93,7 +97,7 @@ class ProducerCore:
         config = self.config
         codec = Codec.from_name(config[keys.COMPRESSION_TYPE])
         level_key = _LEVELS.get(config[keys.COMPRESSION_TYPE])
-        level = config[level_key] if level_key is not None and config.is_set(level_key) else None
+        self._level = config[level_key] if level_key is not None and config.is_set(level_key) else None
         patience = config[keys.PARTITIONER_AVAILABILITY_TIMEOUT_MS] / 1000
         choose = StickyChoice(
             self.cluster.metadata,
@@ -108,8 +112,19 @@ class ProducerCore:
             batch_size=config[keys.BATCH_SIZE],
             max_request_size=config[keys.MAX_REQUEST_SIZE],
             attributes=int(codec),
-            level=level,
+            level=self._level,
             ignore_keys=config[keys.PARTITIONER_IGNORE_KEYS],
+        )
+
+    def _column_encoder(self) -> ColumnEncoder:
+        config = self.config
+        size = config[keys.BATCH_SIZE] if config.is_set(keys.BATCH_SIZE) else _COLUMN_BATCH
+        return ColumnEncoder(
+            self.accumulator,
+            self.cluster.clock,
+            batch_bytes=max(min(size, config[keys.MAX_REQUEST_SIZE]), 1),
+            codec=Codec.from_name(config[keys.COMPRESSION_TYPE]),
+            level=self._level,
         )
 
     def _build(self, second_protocol: bool | None) -> None:

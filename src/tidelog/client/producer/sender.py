@@ -7,9 +7,8 @@ due, when an answer or a connection or metadata has come:
     ready             → by leader (links), as many requests as `max.in.flight.requests.per.connection` allows
     answers           → outcomes of batches (see `recovery` for what a failure means)
 
-Kafka's Sender loops over all partitions each time. Here a partition is looked at when something happened to it: batches
-linger in the order in which they were begun, so the oldest is due first, and the same holds for `delivery.timeout.ms`;
-a turn costs what it sends, also with thousands of partitions.
+Kafka's Sender loops over all partitions each time; here a partition is looked at when something happened to it (see
+`readiness`).
 
 Nothing is awaited here. What takes time (connecting, metadata, a producer id) is a task that ends with a turn.
 """
@@ -17,10 +16,9 @@ Nothing is awaited here. What takes time (connecting, metadata, a producer id) i
 from __future__ import annotations
 
 import asyncio
-import heapq
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
@@ -31,6 +29,7 @@ from tidelog.client.producer.delivery import Counters, Delivery
 from tidelog.client.producer.leaders import Leaders
 from tidelog.client.producer.links import Link
 from tidelog.client.producer.produce_requests import Written, outcomes, produce_request
+from tidelog.client.producer.readiness import Readiness
 from tidelog.client.producer.recovery import Recovery
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_OFFSET, NO_TIMESTAMP
@@ -66,8 +65,6 @@ class Sender:
         callback_failed: Callable[[Exception], None],
     ) -> None:
         self.counters = Counters()
-        self.links: dict[int, Link] = {}
-        self.flushing = 0
         #: All batches that are not done, the oldest first.
         self.pending: deque[ProducerBatch] = deque()
         self.in_flight = 0
@@ -82,11 +79,8 @@ class Sender:
         self._identity = identity
         self._delivery = delivery
         self._callback_failed = callback_failed
-        self._lingering: deque[ProducerBatch] = deque()
-        self._retrying: list[tuple[float, int, PartitionBatches]] = []
-        self._retry_count = 0
-        self._homeless: dict[PartitionBatches, None] = {}
-        self.leaders = Leaders(cluster, accumulator, delivery, start=self.start, changed=self._leaders_changed)
+        self.leaders = Leaders(cluster, accumulator, delivery, start=self.start, changed=self.look_anew)
+        self.readiness = Readiness(cluster, accumulator, self.leaders, delivery.linger)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -103,8 +97,6 @@ class Sender:
         now = self._cluster.clock.monotonic()
         self._take_in(now)
         self._expire(now)
-        while self._retrying and self._retrying[0][0] <= now:
-            self.mark_ready(heapq.heappop(self._retrying)[2])
         if now >= self.leaders.next_refresh:
             self.leaders.refresh_all(now)
         self.attend()
@@ -117,27 +109,15 @@ class Sender:
         self._accumulator.end_turn()
 
     def _take_in(self, now: float) -> None:
-        """Hear of new batches; those whose time has come become ready."""
+        """Hear of new batches."""
         created, filled = self._accumulator.begin_turn()
         self.pending.extend(created)
-        self._lingering.extend(created)
         topics = self._accumulator.topics
         for batch in created:
             topic = topics.get(batch.topic_partition.topic)
             if topic is not None:
                 topic.used_at = now
-        for queue in filled:
-            self.mark_ready(queue)
-        lingering, everything = self._lingering, self._nothing_lingers
-        since = now - self._delivery.linger
-        while lingering and (everything or lingering[0].created <= since or lingering[0].done):
-            queue = lingering.popleft().queue
-            if queue.waiting and not queue.ready:
-                self.mark_ready(queue)
-
-    @property
-    def _nothing_lingers(self) -> bool:
-        return bool(self.flushing) or self._accumulator.is_crowded or self._delivery.linger == 0
+        self.readiness.take_in(created, filled, now)
 
     def _expire(self, now: float) -> None:
         """Give up batches that are older than `delivery.timeout.ms`, the oldest first."""
@@ -160,19 +140,15 @@ class Sender:
         link = self.links.get(batch.queue.leader) if batch.queue.leader is not None else None
         if link is not None and link.error is not None:
             text = f"{text}: {link.error.message}"
-        elif batch.queue in self._homeless:
+        elif batch.queue in self.readiness.homeless:
             text = f"{text}: its leader is not known"
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
 
     def _arm(self, now: float) -> None:
         """Have a turn when the next thing is due. A timer that comes early does no harm, and is left as it is."""
-        due = self.leaders.next_refresh
+        due = min(self.leaders.next_refresh, self.readiness.next_due)
         if self.pending:
             due = min(due, self.pending[0].created + self._delivery.delivery_timeout)
-        if self._lingering:
-            due = min(due, self._lingering[0].created + self._delivery.linger)
-        if self._retrying:
-            due = min(due, self._retrying[0][0])
         if self._accumulator.is_crowded:
             due = min(due, now + _ROOM_SECONDS)
         for link in self.links.values():
@@ -196,50 +172,14 @@ class Sender:
         if self._accumulator.waiters and (4 * pool.available >= pool.total or not self.in_flight or not self._timer):
             self._accumulator.give_room()
 
-    # --- who is ready -------------------------------------------------------------------------------------------------
+    @property
+    def links(self) -> dict[int, Link]:
+        return self.readiness.links
 
-    def mark_ready(self, queue: PartitionBatches) -> None:
-        """The partition's oldest batch may leave: it waits for its leader."""
-        if queue.ready or not queue.waiting or queue.returned:
-            return
-        leader = self.leaders.of(queue.topic_partition)
-        if leader is None:
-            self._homeless[queue] = None
-            self.leaders.want([queue.topic_partition.topic])
-            return
-        link = self.links.get(leader)
-        if link is None:
-            link = self.links[leader] = Link(self._cluster, leader)
-        queue.leader, queue.ready = leader, True
-        link.ready.append(queue)
-
-    def mark_all_ready(self) -> None:
-        """Look at every partition anew: a leader, the producer id or the transaction has changed."""
-        for link in self.links.values():
-            for queue in link.ready:
-                queue.ready = False
-            link.ready.clear()
-        self._homeless.clear()
-        retrying = {queue for _, _, queue in self._retrying}
-        now = self._cluster.clock.monotonic()
-        for queue in self.queues():
-            if queue not in retrying and self._is_due(queue, now):
-                self.mark_ready(queue)
-
-    def _leaders_changed(self) -> None:
-        self.mark_all_ready()
+    def look_anew(self) -> None:
+        """A leader, the producer id or the transaction has changed: every partition may be ready."""
+        self.readiness.mark_all()
         self.turn()
-
-    def queues(self) -> Iterator[PartitionBatches]:
-        """Every partition that was ever written to."""
-        for topic in self._accumulator.topics.values():
-            yield from topic.partitions
-
-    def _is_due(self, queue: PartitionBatches, now: float) -> bool:
-        if not queue.waiting:
-            return False
-        head = queue.waiting[0]
-        return head.closed or self._nothing_lingers or head.created + self._delivery.linger <= now
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -281,7 +221,7 @@ class Sender:
                 break
             load.append(queue.taken())
             size += len(head)
-            if not queue.failures and self._is_due(queue, now):
+            if not queue.failures and self.readiness.is_due(queue, now):
                 queue.ready = True
                 link.ready.append(queue)
         return load
@@ -366,12 +306,11 @@ class Sender:
         if queue.in_flight:
             return
         if self._recovery.settle(queue):
-            queue.retry_at = self._cluster.clock.monotonic() + self._cluster.wait_before_retry(queue.failures)
+            wait = self._cluster.wait_before_retry(queue.failures)
             queue.failures += 1
-            self._retry_count += 1
-            heapq.heappush(self._retrying, (queue.retry_at, self._retry_count, queue))
-        elif self._is_due(queue, self._cluster.clock.monotonic()):
-            self.mark_ready(queue)
+            self.readiness.retry_later(queue, self._cluster.clock.monotonic() + wait)
+        elif self.readiness.is_due(queue, self._cluster.clock.monotonic()):
+            self.readiness.mark(queue)
 
     def given_up(self, batch: ProducerBatch, error: KafkaError) -> None:
         """Told by `recovery`: whoever waits for the batch learns of it."""
@@ -398,13 +337,13 @@ class Sender:
 
     async def flush(self) -> None:
         """Wait until everything that was sent so far is written or given up; nothing lingers meanwhile."""
-        self.flushing += 1
+        self.readiness.flushing += 1
         try:
             self.turn()
             for batch in list(self.pending):
                 await batch.finished()
         finally:
-            self.flushing -= 1
+            self.readiness.flushing -= 1
 
     def fail_all(self, error: KafkaError) -> list[ProducerBatch]:
         """Give up everything that is not done, also what is under way; what it was."""

@@ -4,11 +4,11 @@ Kafka's Java producer keeps the same in a class of the same name. An idempotent 
 it; a transactional one has an id and an epoch that the coordinator of its transactional id gave it, and a higher epoch
 fences whoever had a lower one. The states are the Java producer's, and one more:
 
-    UNINITIALIZED --init--> READY --begin--> IN_TRANSACTION --committing--> COMMITTING --commit--> READY
+    UNINITIALIZED --init--> READY --begin--> IN_TRANSACTION --begin commit--> COMMITTING --commit--> READY
                               |                  |  |  |
                              fail             fail  |  '--detach--> DETACHED
-                              v                  v  '--aborting-----------.
-                         FATAL_ERROR      ABORTABLE_ERROR --aborting--> ABORTING --abort--> READY
+                              v                  v  '--begin abort-----------.
+                         FATAL_ERROR      ABORTABLE_ERROR --begin abort--> ABORTING --abort--> READY
 
 - COMMITTING and ABORTING: the coordinator has been asked, or is going to be, and nothing more may be written. One that
   does not answer in time may be asked again, for the same.
@@ -54,13 +54,13 @@ TRANSITIONS = {
     (State.READY, "init"): State.READY,
     (State.READY, "begin"): State.IN_TRANSACTION,
     (State.READY, "fail"): State.FATAL_ERROR,
-    (State.IN_TRANSACTION, "committing"): State.COMMITTING,
-    (State.COMMITTING, "committing"): State.COMMITTING,
+    (State.IN_TRANSACTION, "begin commit"): State.COMMITTING,
+    (State.COMMITTING, "begin commit"): State.COMMITTING,
     (State.COMMITTING, "commit"): State.READY,
     (State.COMMITTING, "fail"): State.ABORTABLE_ERROR,
-    (State.IN_TRANSACTION, "aborting"): State.ABORTING,
-    (State.ABORTABLE_ERROR, "aborting"): State.ABORTING,
-    (State.ABORTING, "aborting"): State.ABORTING,
+    (State.IN_TRANSACTION, "begin abort"): State.ABORTING,
+    (State.ABORTABLE_ERROR, "begin abort"): State.ABORTING,
+    (State.ABORTING, "begin abort"): State.ABORTING,
     (State.ABORTING, "abort"): State.READY,
     (State.ABORTING, "fail"): State.ABORTING,
     (State.IN_TRANSACTION, "commit"): State.READY,
@@ -113,11 +113,11 @@ class TransactionManager:
 
     def committing(self) -> None:
         """Nothing more is written: the transaction is going to be committed."""
-        self._move("committing")
+        self._move("begin commit")
 
     def aborting(self) -> None:
         """Nothing more is written: the transaction is going to be aborted."""
-        self._move("aborting")
+        self._move("begin abort")
 
     def ended(self, *, committed: bool) -> None:
         """The transaction is over, as the coordinator has said. Aborting one that had failed makes good for that."""

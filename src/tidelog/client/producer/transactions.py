@@ -138,7 +138,7 @@ class Transactions:
         """Go on under this id and epoch, which have written nothing."""
         self.manager.initialized(producer_id, epoch)
         assert self.sender is not None
-        self._recovery.renewed(list(self.sender.queues()))
+        self._recovery.renewed(list(self.sender.readiness.queues()))
 
     def attend(self) -> None:
         """In a turn of the sender: see to a producer id where one is needed and nothing stands against it."""
@@ -152,7 +152,9 @@ class Transactions:
 
     def _doubts(self) -> bool:
         assert self.sender is not None
-        return any(batch.in_doubt for queue in self.sender.queues() for batch in [*queue.waiting, *queue.returned])
+        return any(
+            batch.in_doubt for queue in self.sender.readiness.queues() for batch in [*queue.waiting, *queue.returned]
+        )
 
     async def _renew(self) -> None:
         assert self.sender is not None
@@ -165,8 +167,7 @@ class Transactions:
                 return
         finally:
             self._renewing = False
-        self.sender.mark_all_ready()
-        self.sender.turn()
+        self.sender.look_anew()
 
     # --- transactions -------------------------------------------------------------------------------------------------
 
@@ -209,7 +210,7 @@ class Transactions:
             self._adding.difference_update(queues)
             self._joined(queues)
             for queue in queues:
-                self.sender.mark_ready(queue)
+                self.sender.readiness.mark(queue)
             self.sender.turn()
 
     def _joined(self, queues: list[PartitionBatches]) -> None:
@@ -234,7 +235,7 @@ class Transactions:
         self.manager.aborting()
         self.changed()
         dropped = KafkaError(ErrorCode.TRANSACTION_ABORTABLE, "the transaction was aborted before the record was sent")
-        for batch in [batch for queue in self.sender.queues() for batch in [*queue.waiting, *queue.returned]]:
+        for batch in [batch for queue in self.sender.readiness.queues() for batch in [*queue.waiting, *queue.returned]]:
             batch.queue.returned = []
             self.sender.given_up(batch, dropped)
         self.sender.turn()
@@ -258,7 +259,7 @@ class Transactions:
             raise
         manager.ended(committed=committed)
         assert self.sender is not None
-        for queue in self.sender.queues():
+        for queue in self.sender.readiness.queues():
             queue.in_transaction = False
         if told and self.second:
             self._became(answer.producer_id, answer.producer_epoch)
@@ -294,7 +295,11 @@ class Transactions:
             raise
 
     async def _add_group(self, group_id: str) -> None:
+        """The group's coordinator is looked up first, which makes brokers create the topic that the offsets go to: one
+        that has never had a group could not say which partition of it to add.
+        """
         manager = self.manager
+        await self._cluster.retry(lambda: self._cluster.coordinator(CoordinatorType.GROUP, group_id))
         request = AddOffsetsToTxnRequest(
             transactional_id=str(manager.transactional_id),
             producer_id=manager.producer_id,
