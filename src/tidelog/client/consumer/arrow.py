@@ -10,6 +10,7 @@ A piece that is large when it is unpacked comes in several tables, each with the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tidelog.client.consumer.delivery import Delivery
@@ -102,7 +103,9 @@ class ArrowDelivery:
         )
 
 
+@cache
 def _schema(wanted: tuple[str, ...]) -> pa.Schema:
+    """Made once for each choice of columns: for a small table it takes longer than the table."""
     from tidelog.records.arrow.module import require_pyarrow
     from tidelog.records.arrow.schema import schema
 
