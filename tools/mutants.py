@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mutant import Mutant
+from mutants_of_clients import CLIENTS
 from mutants_of_control import CONTROL
 from mutants_of_disks import DISKS
 from mutants_of_durability import DURABILITY
@@ -38,6 +39,7 @@ MUTANTS = [
     *DURABILITY,
     *REQUESTS,
     *TOOLS,
+    *CLIENTS,
     *DISKS,
     Mutant(
         "fetch-session-without-topic-ids",
