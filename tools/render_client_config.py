@@ -1,7 +1,8 @@
-"""Render src/tidelog/client/config/typed.py, the clients' keys as TypedDicts, from their declarations.
+"""Render from the declarations of the clients' keys: src/tidelog/client/config/typed.py (the same as TypedDicts), and
+docs/reference/client-configuration.md (for people).
 
-python tools/render_client_config.py            write the file
-python tools/render_client_config.py --check    fail if the file is not what the declarations say
+python tools/render_client_config.py            write both files
+python tools/render_client_config.py --check    fail if one is not what the declarations say
 """
 
 from __future__ import annotations
@@ -13,9 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from tidelog.client.config import admin, common, consumer, producer, security
-from tidelog.common.config import ConfigDef, Key, Type
+from tidelog.common.config import ConfigDef, Key, Type, format_value
 
-FILE = Path(__file__).resolve().parents[1] / "src" / "tidelog" / "client" / "config" / "typed.py"
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "src" / "tidelog" / "client" / "config" / "typed.py"
+PAGE = ROOT / "docs" / "reference" / "client-configuration.md"
+PAGE_HEAD = """# Configuration of the clients
+
+Rendered by `tools/render_client_config.py` from the declarations in `src/tidelog/client/config/`; do not edit.
+
+Settings are given in a dict with these names, or as keywords with underscores (`linger_ms=20`). Names, types and
+defaults are Apache Kafka's; `tests/interop/client/test_defaults.py` compares them with its own classes, and lists where
+ours is another on purpose. Every key is read by some code (`tests/unit/client/config/test_every_key_is_read.py`).
+"""
 HEAD = '''"""The clients' keys as types, for editors and type checkers.
 
 Rendered by `tools/render_client_config.py`; do not edit.
@@ -90,14 +101,48 @@ def render() -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
+def section(title: str, keys: Iterable[Key[Any]]) -> str:
+    """A table of keys, in the order of their declaration."""
+    lines = [f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
+    for key in keys:
+        default = "required" if key is common.BOOTSTRAP_SERVERS else f"`{format_value(key.type, key.default)}`"
+        default = {"`None`": "", "``": "empty"}.get(default, default)
+        meaning = key.doc if key.validator is None else f"{key.doc} {key.validator.allowed}."
+        lines.append(f"| `{key.name}` | {key.type.name.lower()} | {default} | {meaning.replace('|', '/')} |")
+    return "\n".join(lines)
+
+
+def differing() -> str:
+    """Where a kind of client has another default for a key that all have."""
+    lines = ["", "Where a client has another default:"]
+    for kind, keys in (("Producer", producer.KEYS), ("Consumer", consumer.KEYS), ("Admin", admin.KEYS)):
+        for key in common.KEYS:
+            if (own_default := keys.keys[key.name].default) != key.default:
+                lines.append(f"- {kind}: `{key.name}` is `{own_default}`")
+    return "\n".join(lines)
+
+
+def render_page() -> str:
+    parts = [
+        PAGE_HEAD,
+        section("All clients", common.KEYS) + "\n" + differing(),
+        section("Security", security.KEYS),
+        section("Producer", own(producer.KEYS)),
+        section("Consumer", own(consumer.KEYS)),
+        section("Admin", own(admin.KEYS)),
+    ]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
 def main() -> int:
-    text = render()
+    files = {FILE: render(), PAGE: render_page()}
+    stale = [path.name for path, text in files.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
-        if FILE.read_text() != text:
-            print(f"{FILE.name} is not what the declarations say: run tools/render_client_config.py")
-            return 1
-        return 0
-    FILE.write_text(text)
+        if stale:
+            print(f"{', '.join(stale)}: not what the declarations say; run tools/render_client_config.py")
+        return int(bool(stale))
+    for path, text in files.items():
+        path.write_text(text)
     return 0
 
 
