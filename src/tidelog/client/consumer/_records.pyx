@@ -11,6 +11,13 @@ The bytes stay where the socket put them as long as a record points there: a rec
         └─ BatchOrigin  what the records of a batch share: topic, partition, bytes, epoch, deserializers
              └─ ConsumerRecord
 
+Why a record does not simply copy its bytes: a poll of a thousand records would make three thousand objects, of which
+most programs look at a third. Why it does not keep the cursor: cursors are closed when their last record is out, and
+the records live on; the batch's origin is what they share, and nothing else.
+
+Why no garbage collector looks at records (`no_gc`): a record refers to its origin and to what it has decoded, and
+neither refers back, so that no cycle can run through it. A collector that walked over them would find nothing.
+
 A cursor checks a batch's structure as it goes, record by record, with the same reader as everybody (`_fields.h`): a
 record is handed out only if all lengths of it fit the bytes that are there.
 """
@@ -99,8 +106,8 @@ cdef class ConsumerRecord:
     cdef object known_key, known_value, known_headers
 
     def __init__(self, str topic, int32_t partition, int64_t offset, key=None, value=None, *, int64_t timestamp=-1,
-                 timestamp_type=TimestampType.CREATE_TIME, headers=(), leader_epoch=None, int32_t serialized_key_size=-1,
-                 int32_t serialized_value_size=-1):
+                 timestamp_type=TimestampType.CREATE_TIME, headers=(), leader_epoch=None,
+                 int32_t serialized_key_size=-1, int32_t serialized_value_size=-1):
         """A record made by hand: for tests of what handles records, for interceptors, and for `copy`."""
         self.origin = BatchOrigin.__new__(BatchOrigin)
         self.origin.topic = topic
@@ -328,7 +335,11 @@ cdef class RecordCursor:
         return 0
 
     cdef int start_batch(self, Batch* batch, const uint8_t* at) except -1:
-        """Unpack it if need be. A record has seven bytes at least: a count that says otherwise is a lie."""
+        """Unpack it if need be. A record has seven bytes at least: a count that says otherwise is a lie.
+
+        Unpacking happens here, on the user's side and one batch at a time: what nobody polls is never unpacked, and
+        the codecs leave the GIL to the loop meanwhile.
+        """
         cdef BatchOrigin origin = BatchOrigin.__new__(BatchOrigin)
         cdef int codec = batch.attributes & CODEC_MASK
         cdef bytes plain
@@ -360,6 +371,7 @@ cdef class RecordCursor:
         return 0
 
     cdef int finish_batch(self) except -1:
+        """All records are out: what the count promised and what the bytes hold must be the same."""
         if self.p != self.end:
             raise CorruptRecordError(f"{self.topic_partition}: the batch goes on after its last record")
         self.pass_batch(self.batch_next, self.origin.leader_epoch)
@@ -367,13 +379,18 @@ cdef class RecordCursor:
         return self.next_batch()
 
     cdef void pass_batch(self, int64_t behind, int32_t leader_epoch) noexcept:
+        """The position goes behind the whole batch, also where compaction has removed its last records."""
         if behind > self.next_offset:
             self.next_offset = behind
         if leader_epoch > self.leader_epoch:
             self.leader_epoch = leader_epoch
 
     cdef Py_ssize_t take_batch(self, list into, Py_ssize_t most) except -1:
-        """Records of the batch at hand, from the position on."""
+        """Records of the batch at hand, from the position on.
+
+        The first batch of an answer may begin before the position, as brokers send whole batches: what lies before it
+        is read past, as its records have no other way to tell where the next one begins.
+        """
         cdef Fields f
         cdef ConsumerRecord record
         cdef BatchOrigin origin = self.origin

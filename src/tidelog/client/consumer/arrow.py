@@ -3,6 +3,9 @@
 Columns: `topic` (dictionary), `partition`, and those of `records.arrow`: `offset`, `timestamp`, `timestamp_type`,
 `key`, `value`, `headers`. A table has a chunk per fetched piece; pandas, polars and DuckDB take it as it is.
 
+How it is used: for whatever treats records by the thousand. Nothing is done per record outside of the kernel, and the
+columns that are not asked for are not made.
+
 A piece that is large when it is unpacked comes in several tables, each with the position behind it. `poll` and
 `poll_arrow` may be mixed: a piece of which `poll` has taken some records is continued here.
 """

@@ -89,9 +89,11 @@ class Consumer:
         self._call("assign", self._core.assign(list(partitions), begin))
 
     def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that are read at present: those given to `assign`, or by the group."""
         return frozenset(self._core.subscription.partitions)
 
     def subscription(self) -> frozenset[str]:
+        """The subscribed names; of a pattern, those that it has found."""
         return self._core.subscription.names
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -167,9 +169,11 @@ class Consumer:
         self._call("seek", self._core.seek(partition, place.offset, place.leader_epoch))
 
     def seek_to_beginning(self, partitions: Iterable[TopicPartition] | None = None) -> None:
+        """To where the log begins, of these partitions or of all; looked up when it is needed."""
         self._call("seek_to_beginning", self._core.seek_by(partitions, EARLIEST))
 
     def seek_to_end(self, partitions: Iterable[TopicPartition] | None = None) -> None:
+        """To what has yet to come. Under `read_committed` that is behind the last transaction that has ended."""
         self._call("seek_to_end", self._core.seek_by(partitions, LATEST))
 
     def seek_to_time(self, when: Since, partitions: Iterable[TopicPartition] | None = None) -> None:
@@ -177,6 +181,7 @@ class Consumer:
         self._call("seek_to_time", self._core.seek_by(partitions, since_of(when)))
 
     def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
+        """The offset of the next record that `poll` returns; waits until it is known."""
         return self._call("position", self._core.position(partition, timeout))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
@@ -184,9 +189,11 @@ class Consumer:
         self._call("pause", self._core.pause(list(partitions)))
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Go on with these, where they were paused."""
         self._call("resume", self._core.resume(list(partitions)))
 
     def paused(self) -> frozenset[TopicPartition]:
+        """Those that wait for `resume`."""
         return frozenset(tp for tp, part in self._core.subscription.partitions.items() if part.paused)
 
     # --- commits ------------------------------------------------------------------------------------------------------
@@ -219,18 +226,23 @@ class Consumer:
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after each time (milliseconds since 1970); None where none is so late."""
         return self._call("offsets_for_times", queries.offsets_for_times(self._core, timestamps))
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where the logs begin: retention and `delete_records` move that."""
         return self._call("beginning_offsets", queries.beginning_offsets(self._core, list(partitions)))
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset of what is written next, as far as this consumer may see (`isolation.level`)."""
         return self._call("end_offsets", queries.end_offsets(self._core, list(partitions)))
 
     def partitions_for(self, topic: str) -> list[TopicPartition]:
+        """The partitions of a topic, asked for now; none if there is no such topic."""
         return self._call("partitions_for", queries.partitions_for(self._core, topic))
 
     def list_topics(self) -> dict[str, TopicInfo]:
+        """Every topic that we may see, with its partitions and their leaders."""
         return self._call("list_topics", queries.list_topics(self._core))
 
     def tail(self, topic: str, count: int = 10) -> list[ConsumerRecord]:
@@ -246,9 +258,11 @@ class Consumer:
         return queries.current_lag(self._core, partition)
 
     def health(self) -> queries.ConsumerHealth:
+        """How it is, and why it is not well, without asking anybody."""
         return queries.health(self._core)
 
     def metrics(self) -> dict[str, Any]:
+        """Counters since the start; see `metrics` for the names."""
         return self._core.metrics.snapshot(self._core.clock.monotonic())
 
     # --- the end ------------------------------------------------------------------------------------------------------

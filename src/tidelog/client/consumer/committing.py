@@ -1,5 +1,12 @@
 """Committing: the consumer's side of commits: synchronous, asynchronous with callbacks in order, and automatic.
 
+    commit          waits for the answer, and tries again what may pass
+    commit_async    is sent once: if it fails, a later commit says the same and more
+    automatic       as commit_async, when `poll` is called and it is time; as commit, before partitions go
+
+All of them stand in one queue, so that an older position never overwrites a newer one, and the callbacks of what was
+sent off are run before a later synchronous commit returns.
+
 Auto-commit is part of `poll`, not of a timer: when `poll` is called, everything that it returned before is done with,
 and only then may it count. Every `auto.commit.interval.ms` such a `poll` sends off what was consumed up to there; the
 same happens before partitions are given back and on close. A failed one is logged: the next one says the same and more.
@@ -122,6 +129,7 @@ class Committing:
                 self._turns.post(lambda: self._interceptors.on_commit(offsets))
 
     def _spawn(self, coroutine: Any) -> None:
+        """Kept until it has ended: a task that nobody refers to may be collected while it runs."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)

@@ -10,6 +10,13 @@ Methods that are coroutines run on the loop while the user waits for them. The p
 touch only what `subscription` says is that side's to touch. `post` is how the user's side hands a call to the loop.
 
 Nothing that fails in the background is lost: it becomes a problem, and the next call of the user's raises it.
+
+Why the core is wired here and its parts know so little of each other: each of them can be tried with a fake of two or
+three functions, and the order in which things happen (commit before revoking, position before fetching, listener before
+records) is to be seen in one place. What a part needs of another is handed to it as a function when it is made.
+
+What starts when: nothing is connected by the constructor. The first call that needs a broker starts the engine; a group
+is joined by the first `poll` after `subscribe`, as in Java: whoever never polls must not hold up the others.
 """
 
 from __future__ import annotations
@@ -227,6 +234,9 @@ class ConsumerCore:
             if timer is not None:
                 timer.cancel()
 
+    # `wakeup` is a flag and two events: the flag ends the next call if none is under way, the events end the one that
+    # is. Whoever notices first takes the flag down, so that one wake-up ends one call.
+
     async def interruptible(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run it, unless `wakeup` comes first."""
         self._woken_up.clear()
@@ -291,7 +301,10 @@ class ConsumerCore:
         self.engine.kick()
 
     async def seek_by(self, partitions: Iterable[TopicPartition] | None, reset: Reset) -> None:
-        """To the beginning, the end or a time; looked up when it is needed, by `poll` or `position`."""
+        """To the beginning, the end or a time; looked up when it is needed, by `poll` or `position`.
+
+        All partitions are checked before the first is moved: a call that is refused has changed nothing.
+        """
         wanted = list(partitions) if partitions is not None else list(self.subscription.partitions)
         for part in [self.subscription.part(tp) for tp in wanted]:
             part.look_for(reset)
@@ -347,7 +360,11 @@ class ConsumerCore:
     # --- calls during which the user's code may have to run -----------------------------------------------------------
 
     async def attend(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin something that may wait for turns of the user's; see `turn_or_end`."""
+        """Begin something that may wait for turns of the user's; see `turn_or_end`.
+
+        Leaving a group runs listeners, and listeners run in the user's own thread. So the loop cannot simply be waited
+        for: the user starts the leaving here, then takes turns until it has ended.
+        """
         task = asyncio.get_running_loop().create_task(coroutine)
         task.add_done_callback(lambda _: self._news.set())
         return task
@@ -360,7 +377,11 @@ class ConsumerCore:
         return task.done() and not self.turns
 
     async def close(self, timeout: float | None) -> None:
-        """Commit if that is automatic, leave the group, drop everything. Within the time-out as far as others go."""
+        """Commit if that is automatic, leave the group, drop everything. Within the time-out as far as others go.
+
+        The order: commits first, while we are still a member and they count; then the group, which gives our partitions
+        to others at once; then the connections, which ends whatever waits for an answer.
+        """
         try:
             async with asyncio.timeout(timeout):
                 if self.subscription.mode is Mode.MANUAL:

@@ -1,7 +1,8 @@
 """Which deserializers a consumer has, in the form that records use.
 
 Bytes need no call, and UTF-8 text is made in compiled code; any other deserializer is called with the topic, the bytes
-and the headers when the key or value is first looked at.
+and the headers when the key or value is first looked at. So a deserializer runs in the user's thread, outside of
+`poll`, and one that fails concerns the record that it failed for.
 """
 
 from __future__ import annotations

@@ -3,6 +3,12 @@
 `take` is the hot path of `poll`: it runs in the user's thread, unpacks and walks batches there, and moves the
 partitions' positions. Only when an answer is used up does it tell the loop to ask for more. What is stale (its
 partition was moved or given back since) is dropped, what is paused is put aside until `resume`.
+
+Partitions take turns by themselves: pieces are handed out in the order in which they came, each to its end, so that one
+busy partition cannot keep the others from being read. Within a partition that is the order of the log.
+
+A position moves in the same step in which records are taken. Nobody can be between the two: a `poll` that is cancelled
+or interrupted has either returned the records or left them where they were.
 """
 
 from __future__ import annotations

@@ -17,6 +17,9 @@ partitions has something, or after `fetch.max.wait.ms`: a partition that becomes
 (in Java's consumer it does). So partitions that are read to their end are asked for on one connection, which may wait,
 and those that are known to have more, or were not asked before, on another, which never does.
 
+Memory: an answer lies where the socket put it, and records point into it; nothing is copied on the way to the user. It
+is let go when its records are, so the bound above holds for a program that does not collect records.
+
 Errors: a leader that moved or cannot be reached is looked up anew, with back-off, for ever: a consumer outlives its
 brokers. An offset that the log does not hold is the business of `positions`. What retrying cannot mend is raised from
 the next `poll`, once per try.
@@ -160,6 +163,10 @@ class FetchEngine:
                 self._in_flight[lane] = asyncio.create_task(self._fetch(lane, asked))
 
     def _may_ask(self, part: PartitionState, now: float) -> bool:
+        """Whether it is wanted, not asked for already, standing on sound ground, and there is room for more of it.
+
+        A partition of which nothing is buffered is asked for however full the others are: else those could starve it.
+        """
         if not part.fetchable or part.blocked_until > now or (part.tp, part.generation) in self._asked:
             return False
         if not self._positions.is_sound(part):
@@ -240,6 +247,7 @@ class FetchEngine:
             self._arrived()
 
     def _is_current(self, entry: Asked) -> bool:
+        """Whether the partition still stands where it stood when it was asked for."""
         part = entry.part
         if self._subscription.partitions.get(part.tp) is not part or part.generation != entry.generation:
             return False

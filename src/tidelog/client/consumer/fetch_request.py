@@ -2,6 +2,9 @@
 
 Topic ids are used if all topics have one (version 13 on): then a topic that was made anew under its old name is an
 error of the broker's, UNKNOWN_TOPIC_ID, instead of somebody else's records.
+
+What bounds an answer, from the inside out: `max.partition.fetch.bytes` for each partition, `fetch.max.bytes` for all of
+them together. Both yield to a single batch that is larger, or a consumer could never get past it.
 """
 
 from __future__ import annotations

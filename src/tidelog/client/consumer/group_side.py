@@ -7,6 +7,14 @@ Revoking, step by step, and why in this order:
     4. the listener, whose own commits still count, as the group waits for us
     5. forget the partitions
 Losing skips 3: the group has not waited, and another member may have committed since.
+
+Why the user's turn comes before the commit: records that `poll` returned a moment ago are being worked on. A commit
+from the loop at that time would say that they are done, and a crash would lose them; the wait costs the group no more
+than the work on one poll, and `max.poll.interval.ms` bounds it.
+
+Topics come and go, too. The client looks at a subscription's topics every `metadata.max.age.ms`: a Python pattern may
+have found more, and a topic may have grown, which the leader of a classic group has to share out anew. With a pattern
+for the server, and in groups of the new protocol, the broker looks.
 """
 
 from __future__ import annotations
@@ -139,6 +147,7 @@ class GroupSide:
             self._watching = asyncio.create_task(self._watch())
 
     def _make(self) -> Membership:
+        """A place in a group of the protocol that `group.protocol` names; each kind is imported when it is used."""
         config = self._cluster.config
         if config[keys.GROUP_PROTOCOL] == "consumer":
             from tidelog.client.consumer.membership.consumer import ConsumerMembership

@@ -1,5 +1,8 @@
 """One user at a time: a consumer that is used from two threads (or tasks) refuses and names both calls.
 
+Why refuse and not wait: a consumer has one position per partition. Two threads that polled in turns would each get some
+of the records, commit each other's unfinished ones, and find out in production. Java's consumer refuses, too.
+
 The same thread or task may come again while it is inside: a rebalance listener commits from within `poll`.
 """
 
@@ -46,8 +49,10 @@ class Guard:
 
 
 def of_threads() -> Guard:
+    """For the blocking face."""
     return Guard(threading.current_thread, lambda thread: f"thread {thread.name}")
 
 
 def of_tasks() -> Guard:
+    """For the asyncio face: its tasks share a thread."""
     return Guard(asyncio.current_task, lambda task: f"task {task.get_name() if task else '?'}")

@@ -1,5 +1,10 @@
 """What a consumer counts: plain numbers, read by `metrics()`. Names are Java's, with underscores.
 
+    fetch_*                 answers of brokers: how many, how long they took, how long we were throttled
+    bytes_, records_        what came, and what was handed out
+    poll_, commit_          calls of the user's, and commits with those that failed
+    rebalance_total         how often a group gave us partitions
+
 Counting costs an addition per fetch and per poll, none per record; rates are the reader's division of two readings.
 """
 

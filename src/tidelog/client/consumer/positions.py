@@ -7,6 +7,12 @@
 All of it happens on the loop in one task at a time, while other partitions are being read. An answer that comes after
 the partition has moved otherwise (a `seek` meanwhile) is dropped: `generation` tells.
 
+Why partitions without a place do not stop the others: a group may give us a hundred partitions at once, of which one
+has lost its leader. The ninety-nine are read from as soon as their positions are there.
+
+`none` is a question to the user. It is raised from every `poll` until each partition has got a place, rather than once:
+a program that catches it and goes on would silently read less than it was given.
+
 A position of an older leader is compared with the new leader's log before it is used (`validation`, KIP-320).
 """
 

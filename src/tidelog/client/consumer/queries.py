@@ -1,6 +1,10 @@
 """Questions about partitions that change nothing: where they begin and end, where a time lies, lag, health, the tail.
 
-They go to the brokers with connections of the consumer's, and leave its positions alone.
+They go to the brokers with connections of the consumer's, and leave its positions alone. Since fetches that wait have
+a connection of their own (`engine`), an answer here never takes `fetch.max.wait.ms`.
+
+Lag is a matter of whom one asks. `lag` asks for the ends now, one request per leader; `current_lag` and `health` take
+what the last fetch said, which costs nothing and may be older by the time that the user has worked since.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ async def offsets_for_times(
 
 
 async def beginning_offsets(core: ConsumerCore, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    """Log start offsets; the isolation level does not matter for them."""
     found = await list_offsets(core.cluster, dict.fromkeys(partitions, EARLIEST_TIMESTAMP))
     return {tp: entry.offset for tp, entry in found.items()}
 
@@ -74,6 +79,7 @@ async def partitions_for(core: ConsumerCore, topic: str) -> list[TopicPartition]
 
 
 async def list_topics(core: ConsumerCore) -> dict[str, TopicInfo]:
+    """All that we may see, internal ones included."""
     return await core.cluster.retry(core.cluster.all_topics)
 
 
@@ -92,7 +98,9 @@ def current_lag(core: ConsumerCore, tp: TopicPartition) -> int | None:
 
 
 def health(core: ConsumerCore) -> ConsumerHealth:
-    """What is known without asking anybody."""
+    """What is known without asking anybody. The first of the reasons counts: a consumer that is closed, then one whose
+    next call is going to raise, then a user who does not poll, then a cluster that cannot be reached.
+    """
     now = core.clock.monotonic()
     parts = list(core.subscription.partitions.values())
     lags = [current_lag(core, part.tp) for part in parts]

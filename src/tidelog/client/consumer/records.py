@@ -2,6 +2,9 @@
 
 Records of one partition lie together and in the order of their offsets. Nothing is copied for either view: the parts
 are slices of the one list.
+
+`next_offsets` is what to commit when all of them are done with. It may lie further on than one behind the last record:
+markers of transactions and what compaction removed take offsets, too.
 """
 
 from __future__ import annotations

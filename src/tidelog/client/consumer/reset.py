@@ -2,6 +2,10 @@
 
 All of them end as a ListOffsets question: a timestamp, or one of its special numbers. `Reset(None)` is the policy
 `none`: the user is asked by an exception.
+
+A duration is measured back from the moment in which the question is asked, not from the start of the program: a group
+that gets a new partition after a week begins ten minutes before that. A time that no record is late enough for means
+the end, as it does in Java.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ asks the new leader where the epoch of its last record ends. If that lies before
     ours      0 ... 90 | epoch 5: 90 91 92 93 94 ▲ we stand at 95
     leader    0 ... 90 | epoch 5: 90 91 | epoch 6: 92' 93' ...      "epoch 5 ends at 92" < 95: go back to 92
 
+It costs a question per leader change, not per fetch: a fetch names the leader epoch that it believes in, and a broker
+that has another one refuses it (FENCED_LEADER_EPOCH). So whatever a broker has answered at an epoch is sound at it, and
+only a position that came from elsewhere (a commit, or records of an older epoch) has to be compared.
+
 With `auto.offset.reset=none` that is a `LogTruncationError`, which names the offset.
 """
 
