@@ -14,6 +14,15 @@ What happens between the thread that sends and the loop that sends requests:
 - A thread that sends without a pause would hold the GIL for five milliseconds at a time while the loop waits for it. So
   it hands over after every `HANDOVER` bytes, and goes on when the sender has had its turn.
 
+Partitions of records without a partition of their own: by the key's murmur2, as all Java clients do, or sticky
+(KIP-480): all go to one partition until its batch is full, then to another. One by one over many partitions they would
+make many small batches; so they make few full ones, and over a second or an hour the partitions still get equal shares.
+The next one is chosen by `choose` (`partitioners.StickyChoice`).
+
+Memory: a batch takes its whole buffer from the pool when it is begun. If there is none, `append` says so by None; a
+thread then puts itself into `waiters`, and the sender calls them in their order when batches are done. While somebody
+waits nothing lingers: the way to get room is to send.
+
 Why there is no lock: see `_batch`. From the look at the open batch to the append no Python code runs; where some has to
 (a new batch asks the clock, the partitioner asks for chance) the deque is looked at again afterwards.
 """
@@ -120,11 +129,13 @@ cdef class TopicBatches:
             self.partitions.append(PartitionBatches(TopicPartition(self.name, number)))
 
     def stick_to(self, int partition):
+        """Records without a key go there from now on."""
         self.sticky = partition
         self.sticky_bytes = 0
 
 
 cdef int64_t now_ms() noexcept nogil:
+    """The system clock's time without a call of Python: every record has one. (Another clock is asked properly.)"""
     cdef timespec now
     clock_gettime(CLOCK_REALTIME, &now)
     return <int64_t>now.tv_sec * 1000 + now.tv_nsec // 1000000
@@ -362,7 +373,7 @@ cdef class Accumulator:
 
 
 def _nobody():
-    pass
+    """Nobody sends yet."""
 
 
 cdef int bytes_of(data, const uint8_t** p, Py_ssize_t* size, Py_buffer* buffer) except -1:
@@ -389,6 +400,7 @@ cdef class SendPath:
     cdef readonly Accumulator accumulator
 
     def _attach(self, Accumulator accumulator):
+        """Until then every record takes the long way."""
         self.accumulator = accumulator
 
     def send(self, topic, value=None, key=None, *, partition=None, timestamp=None, headers=None, on_delivery=None):

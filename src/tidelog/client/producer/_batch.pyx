@@ -12,6 +12,20 @@ Threads: a record is appended by whichever thread sends, while it holds the GIL.
 its look at the room and its last write (the headers are measured before), so no other thread can come in between;
 closing a batch, and taking it for sending, are single steps in the same sense. No lock is needed, and none is taken.
 
+Why a batch and not a record is the unit of everything: a record of a hundred bytes costs a broker as much as one of ten
+thousand, if it comes alone. In a batch its share of header, checksum, request and answer is next to nothing, and a
+codec finds what records have in common. What remains per record is one call of `append` and one small object, the
+future.
+
+The life of a batch:
+
+    open      records are appended; it is the last of its partition's deque
+    closed    full, old enough, or flushed: its records are compressed, if there is a codec
+    sealed    producer id, epoch and sequence are in the header; it is under way (`in_flight`), perhaps several times
+    done      written, or given up: futures and callbacks know, the memory is free
+
+`attempts` counts how often it left, `in_doubt` says that nobody knows whether one of these was written (`recovery`).
+
 Memory: the buffer comes from a `BufferPool`, which counts it against `buffer.memory`, and goes back when the outcome is
 known, even if somebody keeps a future: but never before the last view of it is gone, as the socket may still read from
 it after a time-out.
@@ -66,6 +80,7 @@ cdef Py_ssize_t size_of_headers(headers) except -1:
 
 
 cdef inline Py_ssize_t size_of_field(Py_ssize_t size) noexcept:
+    """Of nullable bytes with their length; -1: null."""
     return 1 if size < 0 else size_of_count(size) + size
 
 
@@ -80,6 +95,7 @@ cdef inline uint8_t* write_field(uint8_t* p, const uint8_t* data, Py_ssize_t siz
 
 
 cdef uint8_t* write_headers(uint8_t* p, headers) except NULL:
+    """`size_of_headers` has looked at them: names are str, values bytes or None."""
     cdef Py_ssize_t length
     cdef const char* text
     for name, value in headers:
@@ -271,6 +287,9 @@ cdef class ProducerBatch:
         """Its sequence was never used: it gets another when it leaves again."""
         self.base_sequence = self.producer_id = -1
 
+    # The buffer protocol: a request takes a view of the batch, so that its bytes go from where the records were
+    # appended to the socket without a copy.
+
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if self.data == NULL:
             raise BufferError("the batch is done, and its memory given back")
@@ -355,6 +374,7 @@ cdef class ProducerBatch:
 
 
 def _resolve(future):
+    """A future that somebody has cancelled meanwhile stays so."""
     if not future.done():
         future.set_result(None)
 
@@ -393,12 +413,14 @@ cdef class RecordFuture:
         self._moved()
 
     def _moved(self):
+        """Those who came before the record had a batch wait with the others now."""
         early, self.early = self.early, None
         if early is not None:
             for function in early:
                 self._when_done(function)
 
     def _when_done(self, wake):
+        """Call `wake` once the outcome is known, wherever the record is by then."""
         if self.failure is not None:
             wake()
         elif self.batch is not None:
@@ -413,6 +435,7 @@ cdef class RecordFuture:
         return self.failure is not None or (self.batch is not None and self.batch.done)
 
     def _outcome(self):
+        """All records of a batch share its error: the same object, raised to each who asks."""
         if self.failure is not None:
             raise self.failure
         if self.batch.error is not None:

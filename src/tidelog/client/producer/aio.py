@@ -90,6 +90,7 @@ class Producer(SendPath):
         return self._stand_in_line(prepared)
 
     def _stand_in_line(self, prepared: Prepared) -> RecordFuture:
+        """A future without a batch yet. The record's time is that of `send`, not of when its turn comes."""
         clock = self._core.cluster.clock
         if prepared.record.timestamp is None:
             record = prepared.record._replace(timestamp=clock.time_ms())
@@ -117,6 +118,7 @@ class Producer(SendPath):
             self._usher = None
 
     async def _appended(self, waiting: _InLine) -> RecordFuture:
+        """Waits for what is missing: the topic, or room."""
         core, record = self._core, waiting.prepared.record
         while True:
             future = core.try_append(waiting.prepared)
@@ -167,6 +169,7 @@ class Producer(SendPath):
         return ColumnsFuture(batches)
 
     def _refuse(self, waiting: _InLine, error: Exception) -> None:
+        """The record never got into a batch: future and callback are told."""
         waiting.future.refuse(error)
         if waiting.prepared.on_delivery is not None:
             waiting.prepared.on_delivery(None, error)
@@ -248,6 +251,7 @@ class Producer(SendPath):
         await self._transact(self._core.transactions.send_offsets(offsets, group_metadata))
 
     async def _transact(self, work: Any) -> None:
+        """Within `max.block.ms`; afterwards records may (or may no longer) take the short way."""
         self._wake()
         try:
             async with asyncio.timeout(self._core.max_block):

@@ -6,6 +6,23 @@ The first four happen in `send`, in whichever thread or task calls it; the sende
 waits for nothing in `send`: `prepare` and `try_append` either do their part or say what is missing (the topic's
 metadata, or room), and the face waits for that as it can, a thread by blocking, a coroutine by awaiting.
 
+What is made of the settings, and who reads them:
+
+    this module          key.serializer, value.serializer, interceptor.classes, partitioner.class, max.block.ms
+    Accumulator          batch.size, buffer.memory, max.request.size, compression.*, partitioner.ignore.keys
+    StickyChoice         partitioner.adaptive.partitioning.enable, partitioner.availability.timeout.ms
+    Sender, Leaders      acks, linger.ms, delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms,
+                         metadata.max.idle.ms, max.in.flight.requests.per.connection
+    Recovery             enable.idempotence, retries
+    Transactions         transactional.id, transaction.timeout.ms
+    ClusterClient        bootstrap.servers, client.id, retry.backoff.*, reconnect.backoff.*, security.*, ssl.*, sasl.*,
+                         connections.*, send.buffer.bytes, receive.buffer.bytes
+
+The short way. Most producers have neither interceptors nor serializers nor a partitioner of their own. For them `send`
+stays in compiled code from beginning to end (`SendPath` in `_accumulator`), as long as `plain` says that nothing is
+wrong: it is false while there is an error to raise, while no transaction is open that should be, while other records
+stand in line, and after `close`. Whatever changes one of these calls `refresh_plain`.
+
 Errors: one that belongs to a record is its future's. One that belongs to nobody (a callback that raised, a producer
 that was fenced) is raised by the next call of the user: `check`.
 """
@@ -91,9 +108,13 @@ class ProducerCore:
         self.refresh_plain()
 
     def _wanted(self, key: Any) -> object:
+        """A serializer that was asked for; None: the default one, which takes bytes and text."""
         return self.config[key] if self.config.is_set(key) else None
 
     def _accumulator(self) -> Accumulator:
+        """Memory, batches, and the default partitioner. A level is given to the codec only if it was set: each codec
+        has a default of its own.
+        """
         config = self.config
         codec = Codec.from_name(config[keys.COMPRESSION_TYPE])
         level_key = _LEVELS.get(config[keys.COMPRESSION_TYPE])
@@ -117,6 +138,7 @@ class ProducerCore:
         )
 
     def _column_encoder(self) -> ColumnEncoder:
+        """The way in of whole tables."""
         config = self.config
         size = config[keys.BATCH_SIZE] if config.is_set(keys.BATCH_SIZE) else _COLUMN_BATCH
         return ColumnEncoder(
@@ -128,6 +150,9 @@ class ProducerCore:
         )
 
     def _build(self, second_protocol: bool | None) -> None:
+        """Sender, recovery and transactions, which know of each other: the sender asks the transactions as whom it may
+        send and what, recovery tells them of what is lost.
+        """
         config = self.config
         transactional_id = config[keys.TRANSACTIONAL_ID]
         idempotent = config[keys.ENABLE_IDEMPOTENCE]
@@ -196,6 +221,7 @@ class ProducerCore:
         self.refresh_plain()
 
     def _raise_later(self, error: Exception) -> None:
+        """The first error that nobody was told of; the others follow from it, or are in the log."""
         self._later = self._later or error
         self.refresh_plain()
 
@@ -207,6 +233,7 @@ class ProducerCore:
         self.sender.given_up(batch, error)
 
     def _is_stuck(self, leader: int, patience: float) -> bool:
+        """Whether a leader has taken nothing for so long, though something was ready for it."""
         link = self.sender.links.get(leader)
         stuck = link.stuck_since if link is not None else 0.0
         return bool(stuck) and self.cluster.clock.monotonic() - stuck > patience
@@ -301,6 +328,7 @@ class ProducerCore:
         return topic
 
     def no_room(self) -> KafkaError:
+        """What is raised when the buffer stays full: brokers are slower than we are, or away."""
         text = f"no room in the buffer (buffer.memory) within max.block.ms ({self.max_block:g} s)"
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
 

@@ -13,6 +13,13 @@ A batch that comes back with an error is sent again, or given up. The rules for 
   same partition that are in doubt as well are given up with it; those of other partitions are settled under the old id
   first. In a transaction there is a better way: it can only be aborted, and an abort leads to a new epoch.
 
+An example, with batches 1 to 5 of ten records each and three requests in flight. 1, 2 and 3 are under way with the
+sequences 0, 10 and 20; the leader moves. 1 fails with NOT_LEADER_OR_FOLLOWER, and 2 and 3 with it or, if they reached
+the new leader first, with OUT_OF_ORDER_SEQUENCE_NUMBER, as that one expects 0. All three return; the deque is 1, 2, 3,
+4, 5 again. After a wait 1 goes out alone, still as 0; once it is written, the others follow, three at a time. Had 1
+been written before the connection broke, its second copy would be recognised by its sequence, and answered as if it
+were new. Had 1 been refused for good (INVALID_RECORD), 2 would leave as 0.
+
 `in_doubt` stays once it is set: that a later attempt was refused (not the leader any more) says nothing about an
 earlier one. Only a refusal for the sequence says that the batch is not there.
 """
@@ -51,6 +58,8 @@ class Recovery:
         gave_up: Callable[[ProducerBatch, KafkaError], None],
     ) -> None:
         self.wanted: KafkaError | None = None
+        #: The transaction is being aborted: what comes back is not worth another try.
+        self.abandoning = False
         self._idempotent = idempotent
         self._transactional = transactional
         self._retries = retries
@@ -86,7 +95,7 @@ class Recovery:
         retriable = error.retriable or (lost_count and (explained or not self._transactional))
         if batch.done:  # given up while it was under way
             self._lost(batch, error)
-        elif retriable and not hopeless and batch.attempts <= self._retries:
+        elif retriable and not hopeless and not self.abandoning and batch.attempts <= self._retries:
             queue.returned.append(batch)
         else:
             self.give_up(batch, error)

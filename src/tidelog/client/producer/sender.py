@@ -10,6 +10,14 @@ due, when an answer or a connection or metadata has come:
 Kafka's Sender loops over all partitions each time; here a partition is looked at when something happened to it (see
 `readiness`).
 
+A request holds one batch of a partition at most: brokers take no more. So a partition with many batches waiting has one
+in each of the requests that are under way, in order, and those of its leader's other partitions fill the rest, each
+coming first in turn. With `max.in.flight.requests.per.connection` answers outstanding, batches wait where they are;
+that is where small ones would have been merged, had `linger.ms` been larger.
+
+Order: requests to one leader leave on one connection, which keeps their order, and brokers serve it in order. What a
+failure does to it is `recovery`'s.
+
 Nothing is awaited here. What takes time (connecting, metadata, a producer id) is a task that ends with a turn.
 """
 
@@ -256,10 +264,14 @@ class Sender:
         answer.add_done_callback(partial(self._answered, link, load, now))
 
     def _count(self, batch: ProducerBatch, now: float) -> None:
+        """For `metrics()`; a batch that leaves again counts again."""
         self.counters.batches += 1
         self.counters.retries += batch.attempts > 1
         self.counters.bytes_sent += len(batch)
         self.counters.queue_total += now - batch.created
+
+    # (A request that cannot be sent, or is not answered in time, ends as an exception of its task: the batches in it
+    # come back with that error, like those that the broker refuses.)
 
     def _answered(self, link: Link, load: list[ProducerBatch], sent: float, answer: asyncio.Future[Any]) -> None:
         link.in_flight -= 1
@@ -355,6 +367,7 @@ class Sender:
         return lost
 
     async def close(self) -> None:
+        """Stop; requests under way are given up. `fail_all` has told whoever waits."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()

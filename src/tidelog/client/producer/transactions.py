@@ -10,11 +10,24 @@ says which (its feature `transaction.version`; KIP-890):
              what was late in one transaction cannot slip into the next, and sequence numbers start at 0 again.
 
 The producer id and epoch are always what a coordinator has answered; nothing is guessed.
+
+Why epochs: a transactional id outlives processes. When a new process asks for an id under it, the coordinator raises
+the epoch; whoever still writes with the older one is refused everywhere (fenced), and what it left open is aborted. So
+two processes that both believe to be "billing-1" cannot both write, however long one of them was asleep.
+
+What a failure means:
+
+- A batch that is lost, a partition or a group that cannot be added: the transaction can only be aborted. Nothing more
+  of it is sent; futures of what was not sent fail with the reason, and every call but `abort` raises it.
+- Fenced, not authorized, or a coordinator that sees another state than we do: the producer is of no more use.
+- A time-out of the end itself: nobody knows whether it was decided. The same call may be made again, for the
+  coordinator recognises a repeated end; the opposite one is refused here, as it could contradict what was decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient, CoordinatorType
@@ -77,6 +90,7 @@ class Transactions:
         self._recovery = recovery
         self._timeout_ms = timeout_ms
         self._adding: set[PartitionBatches] = set()
+        self._addition: asyncio.Task[None] | None = None
         self._renewing = False
         self._groups: set[str] = set()
 
@@ -189,31 +203,30 @@ class Transactions:
             self._joined([queue])
             return True
         assert self.sender is not None
-        if not self._adding:
-            self.sender.start(self._add())
         self._adding.add(queue)
+        if self._addition is None:
+            self._addition = self.sender.start(self._add())
         return False
 
     async def _add(self) -> None:
         """Tell the coordinator of all partitions that wait to be added, as long as there are any."""
         assert self.sender is not None
-        while self._adding:
-            queues = list(self._adding)
-            try:
-                await add_partitions(
-                    self._cluster, self.manager.transaction, [queue.topic_partition for queue in queues]
-                )
-            except KafkaError as error:
-                self._adding.clear()
-                self.failed(error)
-                return
-            self._adding.difference_update(queues)
-            self._joined(queues)
-            for queue in queues:
-                self.sender.readiness.mark(queue)
-            self.sender.turn()
+        try:
+            while self._adding and self.manager.state in (State.IN_TRANSACTION, State.COMMITTING):
+                queues, self._adding = self._adding, set()
+                partitions = [queue.topic_partition for queue in queues]
+                await add_partitions(self._cluster, self.manager.transaction, partitions)
+                self._joined(queues)
+                for queue in queues:
+                    self.sender.readiness.mark(queue)
+                self.sender.turn()
+        except KafkaError as error:
+            self.failed(error)
+        finally:
+            self._adding.clear()
+            self._addition = None
 
-    def _joined(self, queues: list[PartitionBatches]) -> None:
+    def _joined(self, queues: Iterable[PartitionBatches]) -> None:
         for queue in queues:
             queue.in_transaction = True
             self.manager.partitions.add(queue.topic_partition)
@@ -235,17 +248,21 @@ class Transactions:
         self.manager.aborting()
         self.changed()
         dropped = KafkaError(ErrorCode.TRANSACTION_ABORTABLE, "the transaction was aborted before the record was sent")
-        for batch in [batch for queue in self.sender.readiness.queues() for batch in [*queue.waiting, *queue.returned]]:
-            batch.queue.returned = []
-            self.sender.given_up(batch, dropped)
+        self._recovery.abandoning = True
+        self._drop_unsent(dropped)
         self.sender.turn()
         for batch in list(self.sender.pending):
             await batch.finished()
+        self._recovery.abandoning = False
         await self._end(committed=False)
 
     async def _end(self, *, committed: bool) -> None:
-        """Ask the coordinator to end the transaction. One that wrote nothing was never told to it, and ends here."""
+        """Ask the coordinator to end the transaction. One that wrote nothing was never told to it, and ends here; a
+        question that is still under way may be what tells it.
+        """
         manager = self.manager
+        if self._addition is not None:
+            await asyncio.wait([self._addition])
         told = bool(manager.partitions or self._groups)
         lost = manager.failure is not None or not committed
         try:
@@ -349,6 +366,17 @@ class Transactions:
         else:
             self.manager.fail(error)
         self.changed()
+        self._drop_unsent(error)
+
+    def _drop_unsent(self, error: KafkaError) -> None:
+        """Nothing more of this transaction can count, so nothing more is sent, and nobody has to wait for it. What is
+        under way comes back by itself.
+        """
+        assert self.sender is not None
+        for queue in self.sender.readiness.queues():
+            unsent, queue.returned = [*queue.returned, *queue.waiting], []
+            for batch in unsent:
+                self.sender.given_up(batch, error)
 
 
 def _first_error(response: Any) -> int:
