@@ -11,6 +11,7 @@ are subscribed alike and have equally many partitions still go to one member tog
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from tidelog.client.consumer.assignors.assignor import Assignor, Members, PartitionRacks, Shares, Topics, in_join_order
 from tidelog.client.consumer.assignors.racks import racks_matter
@@ -82,7 +83,7 @@ class _Topic:
         for member in self.consumers:
             if not self._left:
                 break
-            run = [tp for tp in self._left if allowed(member, tp)][: self.room(member)]
+            run = list(islice((tp for tp in self._left if allowed(member, tp)), self.room(member)))
             if run:
                 self.give(member, run)
 
