@@ -141,6 +141,8 @@ class ConsumerCore:
         self.metrics.last_poll_at = now
         if self.subscription.mode is Mode.NONE:
             raise UsageError("the consumer is not subscribed to any topic and has no partition assigned")
+        if self._resubscribed:
+            self.post(self.begin)  # also if there are records enough that nobody waits
         due = self.committing.due(now)
         if due:
             self.post(self.committing.start, due, None)

@@ -41,7 +41,7 @@ from tidelog.client.consumer.errors import OffsetOutOfRangeError, TopicRecreated
 from tidelog.client.consumer.fetch_request import FetchLimits, send_fetch
 from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
 from tidelog.client.offsets import READ_COMMITTED
-from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_NODE, TopicPartition
 from tidelog.common.uuids import ZERO_UUID
@@ -57,6 +57,9 @@ logger = logging.getLogger("tidelog.client.consumer")
 #: The lanes, by the names of their connections. The one that waits has its own; the other shares that of questions.
 _WAITING = "fetch"
 _EAGER = ""
+
+#: What cannot be read may be whole the next time, on another connection.
+_UNREADABLE = ErrorCode.NETWORK_EXCEPTION
 
 #: A broker and one of the lanes to it.
 _Lane = tuple[int, str]
@@ -90,7 +93,7 @@ class FetchEngine:
         metrics: ConsumerMetrics,
         *,
         arrived: Callable[[], None],
-        problem: Callable[[KafkaError], None],
+        problem: Callable[[Exception], None],
     ) -> None:
         """`arrived` is called when there is something in the queue, `problem` with what `poll` is to raise."""
         self.queue: deque[Buffered] = deque()
@@ -112,6 +115,7 @@ class FetchEngine:
         self._asked: set[tuple[TopicPartition, int]] = set()
         self._kicked = asyncio.Event()
         self._stopped = False
+        self._full = False  # as much is buffered as may be, of all partitions together
 
     def kick(self) -> None:
         """Something has changed: look again at what is to be asked for. On the loop's thread."""
@@ -144,7 +148,9 @@ class FetchEngine:
 
     async def _send(self) -> None:
         now = self._cluster.clock.monotonic()
-        ready = [part for part in self._subscription.partitions.values() if self._may_ask(part, now)]
+        held = self._subscription.partitions.values()
+        self._full = sum(part.buffered for part in held) >= self._limits.max_bytes
+        ready = [part for part in held if self._may_ask(part, now)]
         if not ready or self._stopped:
             return
         try:
@@ -171,10 +177,7 @@ class FetchEngine:
             return False
         if not self._positions.is_sound(part):
             return False
-        if part.buffered >= self._limits.partition_bytes:
-            return False
-        total = sum(other.buffered for other in self._subscription.partitions.values())
-        return part.buffered == 0 or total < self._limits.max_bytes
+        return part.buffered == 0 or (part.buffered < self._limits.partition_bytes and not self._full)
 
     def _want(self, part: PartitionState, wanted: dict[_Lane, dict[TopicPartition, Asked]], now: float) -> None:
         """Note what to ask whom for this partition."""
@@ -220,9 +223,17 @@ class FetchEngine:
         except KafkaError as error:
             session.reset()
             self._failed([entry.part for entry in asked.values()], error)
-        except BaseException:
-            session.reset()  # cancelled, or a fault of ours: the broker may have counted on
+        except ProtocolError as error:
+            session.reset()
+            self._failed([entry.part for entry in asked.values()], KafkaError(_UNREADABLE, str(error)))
+        except asyncio.CancelledError:
+            session.reset()  # the broker may have counted on
             raise
+        except Exception as error:  # noqa: BLE001 - a fault of ours: not lost, and not repeated without a pause
+            session.reset()
+            self._problem(error)
+            for entry in asked.values():
+                self._wait(entry.part)
         finally:
             del self._in_flight[lane]
             self._asked.difference_update((tp, entry.generation) for tp, entry in asked.items())

@@ -30,7 +30,7 @@ from tidelog.client.consumer.subscription import PartitionState, SubscriptionSta
 from tidelog.client.consumer.validation import needs_validation, validate
 from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from tidelog.client.values import OffsetAndMetadata
-from tidelog.common.errors import KafkaError
+from tidelog.common.errors import KafkaError, ProtocolError
 from tidelog.common.types import TopicPartition
 from tidelog.net.pauses import pause
 
@@ -109,11 +109,14 @@ class Positions:
             await self._reset()
             await validate(self._cluster, self._subscription, self.policy, self._problem)
             self._failures = 0
-        except KafkaError as error:
-            if not error.retriable:
+        except (KafkaError, ProtocolError) as error:
+            if isinstance(error, KafkaError) and not error.retriable:
                 self._problem(error)
             await pause(self._cluster.wait_before_retry(self._failures))
             self._failures += 1
+        except Exception as error:  # noqa: BLE001 - a fault of ours: not lost
+            self._problem(error)
+            await pause(self._cluster.wait_before_retry(self._failures))
         finally:
             self.task = None
             self._settled()
