@@ -24,8 +24,8 @@ import asyncio
 from typing import Any
 
 from tidelog.client.cluster.backoff import Backoff
-from tidelog.client.cluster.security import authenticator, tls_context
 from tidelog.client.config import common as keys
+from tidelog.client.config.security import SECURITY_PROTOCOL
 from tidelog.common.config import Config
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.named_tuple import NamedTuple
@@ -65,8 +65,7 @@ class Connections:
         self._options: dict[str, Any] = {
             "client_id": config[keys.CLIENT_ID],
             "request_timeout": config[keys.REQUEST_TIMEOUT_MS] / 1000,
-            "tls": tls_context(config),
-            "authenticate": authenticator(config),
+            **_security(config),
             "send_buffer": config[keys.SEND_BUFFER_BYTES],
             "receive_buffer": config[keys.RECEIVE_BUFFER_BYTES],
             "dedicated": dedicated,
@@ -181,3 +180,14 @@ class Connections:
             self._seen[node] = _Seen(node.requests, now) if used else last
         if self._seen:
             self._look = loop.call_later(self._max_idle / _LOOKS, self._close_idle)
+
+
+def _security(config: Config) -> dict[str, Any]:
+    """Encryption and the proof of who we are. Without either, what they are made of (hashes, certificates, temporary
+    files) is not even imported: a client should be there at once.
+    """
+    if config[SECURITY_PROTOCOL] == "PLAINTEXT":
+        return {}
+    from tidelog.client.cluster.security import authenticator, tls_context
+
+    return {"tls": tls_context(config), "authenticate": authenticator(config)}
