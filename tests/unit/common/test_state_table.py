@@ -16,7 +16,7 @@ from tidelog.broker.coordinator.transaction.metadata import Transaction
 from tidelog.broker.coordinator.transaction.states import TRANSACTION, TransactionState
 from tidelog.common.state_table import IllegalTransition, StateTable
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 TABLES = (CLASSIC_GROUP, CONSUMER_GROUP, CONSUMER_MEMBER, TRANSACTION)
 
 
