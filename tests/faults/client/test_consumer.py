@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +22,7 @@ from faults.client.ledger import Ledger
 from faults.client.reading import Reading
 from faults.client.test_producer import storm
 from support.wire_proxy import EVERYWHERE, GARBLES, Act, At, WireProxy, cut, delay, garble, hole, refuse, split
-from tidelog import Consumer, Producer, TopicPartition, aio
+from tidelog import Consumer, ConsumerRecord, Producer, TopicPartition, aio, retry
 from tidelog.client.consumer.commits import CommitFailedError
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.api import ApiKey
@@ -186,6 +188,7 @@ def members_in_a_storm(
     while time.monotonic() < stops:
         group, reading = next(_groups), Reading(ends(topic))
         settings = {**SETTINGS, **PROTOCOLS[protocol], "bootstrap.servers": proxy.address, "group.id": group}
+        settings["max.poll.interval.ms"] = 3000  # and five seconds more: so long is a JoinGroup in a hole waited for
         proxy.chance = storm(rate)
         with Consumer(settings) as consumer:
             consumer.subscribe([topic], reading)
@@ -200,6 +203,38 @@ def members_in_a_storm(
 def test_a_storm(proxy: WireProxy, topic: str, watch: Any, protocol: str) -> None:
     members_in_a_storm(proxy, topic, watch, protocol, 3, 0.1)
     assert proxy.storms
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_run_through_a_storm(proxy: WireProxy, topic: str, watch: Any, protocol: str) -> None:
+    """Handlers at the same time, some of which fail at first: all are done, and no commit was ahead of them."""
+    group, lock = next(_groups), threading.Lock()
+    settings = {**SETTINGS, **PROTOCOLS[protocol], "bootstrap.servers": proxy.address, "group.id": group}
+    settings |= {"auto.commit.interval.ms": 20, "max.poll.interval.ms": 3000}
+    handled: defaultdict[TopicPartition, set[int]] = defaultdict(set)
+    failed: set[tuple[int, int]] = set()
+
+    def handle(record: ConsumerRecord) -> None:
+        place = (record.partition, record.offset)
+        with lock:
+            if record.offset % 7 == 0 and place not in failed:
+                failed.add(place)
+                raise ValueError("the first attempt")
+            handled[record.topic_partition].add(record.offset)
+            if record.offset % 10 == 0:
+                done = {tp: set(offsets) for tp, offsets in handled.items()}
+                for tp, position in watch(group, ends(topic)).items():
+                    assert position is None or set(range(position.offset)) <= done[tp]
+            if sum(map(len, handled.values())) == RECORDS:
+                consumer.wakeup()
+
+    proxy.chance = storm(0.1)
+    with Consumer(settings) as consumer:
+        consumer.subscribe([topic])
+        consumer.run(handle, ordering="key", concurrency=4, on_error=retry(3, backoff=0.01))
+        proxy.heal()
+    found = {tp: position.offset for tp, position in watch(group, ends(topic)).items()}
+    assert found == ends(topic)
 
 
 @pytest.mark.soak
