@@ -84,6 +84,8 @@ class BytesSerializer(Serializer):
 
 
 class BytesDeserializer(Deserializer):
+    """Bytes as they are."""
+
     def deserialize(self, topic: str, data: bytes, headers: Headers | None = None) -> bytes:
         return data
 
@@ -112,6 +114,8 @@ class _Encoding:
 
 
 class StringSerializer(_Encoding, Serializer):
+    """Text in the configured encoding; characters that it does not have are an error, not a question mark."""
+
     def serialize(self, topic: str, data: Any, headers: Headers | None = None) -> bytes | None:
         if data is None:
             return None
@@ -121,6 +125,8 @@ class StringSerializer(_Encoding, Serializer):
 
 
 class StringDeserializer(_Encoding, Deserializer):
+    """Text; bytes that are not in the encoding are an error."""
+
     _kind = "deserializer"
 
     def deserialize(self, topic: str, data: bytes, headers: Headers | None = None) -> str:
@@ -144,6 +150,8 @@ class UUIDSerializer(_Encoding, Serializer):
 
 
 class UUIDDeserializer(_Encoding, Deserializer):
+    """A `uuid.UUID` of its text."""
+
     _kind = "deserializer"
 
     def deserialize(self, topic: str, data: bytes, headers: Headers | None = None) -> UUID:
@@ -168,6 +176,8 @@ class JsonSerializer(Serializer):
 
 
 class JsonDeserializer(Deserializer):
+    """What JSON says: dict, list, str, int, float, bool."""
+
     def deserialize(self, topic: str, data: bytes, headers: Headers | None = None) -> Any:
         try:
             return json.loads(data)
@@ -259,12 +269,16 @@ class BooleanDeserializer(_Unpacked):
 
 
 class VoidSerializer(Serializer):
+    """For topics without keys: a key that slips in is an error."""
+
     def serialize(self, topic: str, data: Any, headers: Headers | None = None) -> None:
         if data is not None:
             raise SerializationError(f"{_shown(data)}: the serializer is `none`, which takes only None")
 
 
 class VoidDeserializer(Deserializer):
+    """The other side of it."""
+
     def deserialize(self, topic: str, data: bytes, headers: Headers | None = None) -> None:
         raise SerializationError(f"{len(data)} bytes where the deserializer is `none`")
 

@@ -252,6 +252,8 @@ cdef class Accumulator:
         index = -1
         if batch is not None:
             index = batch.append(time, key, key_size, value, value_size, headers, headers_size)
+        # No open batch, or no room in it: a new one. A keyless record whose partition has had its share goes to the
+        # next partition instead, now that the batch is full: so batches are full, and shares equal.
         if index < 0:
             size = VARINT + size_of_record(time, 0, key_size, value_size, headers_count, headers_size)
             if keyless and batch is not None and topic.sticky_bytes >= self.batch_size:
@@ -269,6 +271,7 @@ cdef class Accumulator:
         self.since_turn += size
         self.records += 1
         self.byte_count += size
+        # The future is made without its constructor: six assignments, which is most of what a record costs here.
         future = RecordFuture.__new__(RecordFuture)
         future.batch = batch
         future.index = index
@@ -432,6 +435,8 @@ cdef class SendPath:
             number = partition
             if number < 0 or number >= len(topic.partitions):
                 return None
+        # The bytes are read where they are. A `bytearray` or `memoryview` is held meanwhile: its owner cannot resize it
+        # before the record is copied into the batch, which is before `send` returns.
         key_kind = bytes_of(key, &key_data, &key_size, &key_buffer)
         try:
             value_kind = bytes_of(value, &value_data, &value_size, &value_buffer)

@@ -217,6 +217,7 @@ cdef class ProducerBatch:
         if self.closed or self.used + length + size_of_count(length) > (
                 self.capacity if self.count == 0 else self.pool.buffer_size):
             return -1
+        # From here to the end nothing can fail, and no Python code runs: the record is whole or not there.
         if self.count == 0:
             self.base_timestamp = timestamp
         p = write_count(self.data + self.used, length)
@@ -250,6 +251,8 @@ cdef class ProducerBatch:
         if self.packed or not self.attributes & CODEC_MASK:
             self.packed = True
             return
+        # Packed bytes go where the plain ones were. They are nearly always fewer; where they are more (random bytes),
+        # the buffer grows, and counts for what it is.
         plain = (<char*>self.data)[RECORD_BATCH_OVERHEAD:self.used]
         packed = compress(Codec(self.attributes & CODEC_MASK), plain, level=self.level)
         size = RECORD_BATCH_OVERHEAD + PyBytes_GET_SIZE(packed)
@@ -321,6 +324,8 @@ cdef class ProducerBatch:
         cdef RecordFuture future
         if self.done:
             return None
+        # Memory first, so that a callback that sends finds room; then callbacks, then those who wait in threads and
+        # tasks: when they wake, everything that belongs to the outcome has happened.
         self.done = self.closed = True
         self.pool.available += self.capacity
         self.release()

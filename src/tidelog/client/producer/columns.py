@@ -53,6 +53,7 @@ class ColumnsFuture:
         self._batches = batches
 
     def done(self) -> bool:
+        """Whether the outcome of every batch is known."""
         return all(batch.done for batch in self._batches)
 
     def result(self, timeout: float | None = None) -> list[WrittenRows]:
@@ -73,6 +74,7 @@ class ColumnsFuture:
         return self._outcome()
 
     def _outcome(self) -> list[WrittenRows]:
+        """Rows of other batches may have been written when one has failed: its error says which partition it was."""
         for batch in self._batches:
             if batch.error is not None:
                 raise batch.error
@@ -98,6 +100,8 @@ class ColumnEncoder:
         """The rows as encoded batches, with the deque that each belongs to, in their order."""
         from tidelog.records.arrow import ArrowRows, rows_by_partition
 
+        # First where every row goes, as numbers; then each partition's rows are encoded, in their order, from where
+        # they lie in the table: nothing is sorted or copied before.
         columns = _columns(table, wanted)
         rows = len(columns["value"] if columns["value"] is not None else columns["key"])
         if not rows:
@@ -125,6 +129,7 @@ class ColumnEncoder:
         return batch
 
     def _allocate(self, size: int) -> Any:
+        """Memory for a batch, which is held until it is acknowledged."""
         import pyarrow as pa
 
         return self._buffers.take(size) if size >= _WORTH_KEEPING else pa.allocate_buffer(size)

@@ -245,6 +245,7 @@ class ProducerCore:
         if self.interceptors:
             record = self.interceptors.on_send(record)
             on_delivery = self._intercepted(on_delivery)
+        # Headers before key and value: a serializer may read them, and one of a schema registry may write some.
         try:
             headers = None if record.headers is None else _headers(record.headers)
             key = self.key_serializer.serialize(record.topic, record.key, headers)
@@ -304,6 +305,8 @@ class ProducerCore:
     async def need_topic(self, name: str, partition: int | None = None) -> TopicBatches:
         """Ask for a topic's metadata, until it is there or `max.block.ms` is over; brokers may create the topic."""
 
+        # A topic that does not exist is asked for until the time is up, as Java does: it may be about to be made. What
+        # cannot become better (a name that is not allowed, or not ours to see) is raised at once.
         async def look() -> int:
             await self.cluster.refresh([name], create=True)
             count = len(self.cluster.metadata.topic(name).partitions)
@@ -343,6 +346,8 @@ class ProducerCore:
         """Give up what is not done, and let go of everything; says what was not sent, if anything."""
         self.closed = True
         self.refresh_plain()
+        # Futures and callbacks of what is left are told first, threads that wait for room wake and find it closed, then
+        # the connections go. Interceptors and serializers come last: callbacks may still have needed them.
         lost = self.sender.fail_all(
             KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before it was sent")
         )

@@ -66,8 +66,12 @@ class Leaders:
         self.want(topics)
 
     def _is_idle(self, topic: TopicBatches, now: float) -> bool:
+        """Nothing of it is queued or under way, nor was for a while. The next record asks for it again."""
         quiet = all(not queue.waiting and not queue.in_flight and not queue.returned for queue in topic.partitions)
         return quiet and now - topic.used_at > self._max_idle
+
+    # There is one refresh at a time, however many partitions ask for one: whoever comes meanwhile adds its topic to the
+    # next question. The waits between them keep a cluster that elects leaders from being asked by everybody at once.
 
     async def _refresh(self) -> None:
         """Until every partition that waits has a leader. One question at a time, with growing waits."""

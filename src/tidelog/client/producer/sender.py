@@ -72,14 +72,17 @@ class Sender:
         *,
         callback_failed: Callable[[Exception], None],
     ) -> None:
+        """`identity` says as whom batches leave, `recovery` what becomes of those that fail; `callback_failed` is told
+        what a user's callback has raised, as nobody else would hear of it.
+        """
         self.counters = Counters()
         #: All batches that are not done, the oldest first.
         self.pending: deque[ProducerBatch] = deque()
         self.in_flight = 0
         #: Called at the end of a turn in which the transaction or the producer id needs somebody's attention.
-        self.attend: Callable[[], None] = _nothing
+        self.attend: Callable[[], None] = lambda: None
         #: Which partition may be written to now: in transactions of the first protocol, those that were added.
-        self.admits: Callable[[PartitionBatches], bool] = _everything
+        self.admits: Callable[[PartitionBatches], bool] = lambda queue: True
         self.highest: int | None = None
         self._cluster = cluster
         self._accumulator = accumulator
@@ -98,7 +101,7 @@ class Sender:
 
     def turn(self) -> None:
         """Send what can be sent now."""
-        if self._closed:
+        if self._closed:  # a record that came too late: `fail_all` of the core has told its future
             self._accumulator.begin_turn()
             self._accumulator.end_turn()
             return
@@ -154,6 +157,8 @@ class Sender:
 
     def _arm(self, now: float) -> None:
         """Have a turn when the next thing is due. A timer that comes early does no harm, and is left as it is."""
+        # Everything that time brings about: old metadata, batches that linger or wait for another try, batches whose
+        # time is up, room that came too slowly, brokers that could not be connected to.
         due = min(self.leaders.next_refresh, self.readiness.next_due)
         if self.pending:
             due = min(due, self.pending[0].created + self._delivery.delivery_timeout)
@@ -221,6 +226,8 @@ class Sender:
             if not self._may_leave(queue):
                 continue
             head = queue.waiting[0]
+            # It may still be open. Once closed and packed its size is final, and its place in the deque is kept: a
+            # later record begins a new batch behind it.
             head.close()
             head.pack()
             if load and size + len(head) > self._delivery.max_request_size:
@@ -229,6 +236,7 @@ class Sender:
                 break
             load.append(queue.taken())
             size += len(head)
+            # More of the partition may follow in the next request, but after a failure only once this one is back.
             if not queue.failures and self.readiness.is_due(queue, now):
                 queue.ready = True
                 link.ready.append(queue)
@@ -248,6 +256,7 @@ class Sender:
         transactional = delivery.transactional_id is not None
         for batch in load:
             sequence = self._recovery.number(batch, identity.producer_id)
+            # A retry leaves exactly as it left before, unless it was given another number meanwhile.
             if batch.base_sequence < 0 or batch.base_sequence != sequence or not batch.attempts:
                 batch.seal(identity.producer_id, identity.epoch, sequence, transactional)
             batch.in_flight = True
@@ -308,6 +317,7 @@ class Sender:
         else:
             if outcome.code.refresh_metadata:
                 self.leaders.want([queue.topic_partition.topic])
+            # A retry that could not leave before its time is up is not worth the wait.
             wait = self._cluster.wait_before_retry(queue.failures)
             late = self._cluster.clock.monotonic() + wait > batch.created + self._delivery.delivery_timeout
             self._recovery.failed(batch, outcome, hopeless=late)
@@ -386,11 +396,3 @@ def _error_of(answer: asyncio.Future[Any]) -> KafkaError | None:
     if error is None or isinstance(error, KafkaError):
         return error
     return KafkaError(ErrorCode.NETWORK_EXCEPTION, str(error))
-
-
-def _nothing() -> None:
-    pass
-
-
-def _everything(queue: PartitionBatches) -> bool:
-    return True

@@ -116,7 +116,10 @@ class Transactions:
     async def init(self) -> None:
         """Get an id and an epoch; fences older producers of the transactional id and aborts what they left open."""
         self._check_transactional()
+        # -1 asks as somebody new: the coordinator raises the epoch, whoever had the id before.
         await self._identify(-1, -1)
+        # Which protocol: as the coordinator told when it was connected to. It may be upgraded later; a producer that
+        # began with the first goes on with it, which every broker serves.
         node = await self._cluster.coordinator(CoordinatorType.TRANSACTION, str(self.manager.transactional_id))
         offered = node.features.get(_FEATURE, 0) >= _SECOND
         self.second = offered if self._forced is None else self._forced
@@ -159,18 +162,23 @@ class Transactions:
         assert self.sender is not None
         if self.is_transactional or not self.idempotent or self._renewing:
             return
+        # A new id may be asked for once nothing is under way, and nothing is in doubt any more: see `recovery`.
         wanted = self._recovery.wanted is not None and not self.sender.in_flight and not self._doubts()
         if wanted or (self.manager.producer_id < 0 and self.sender.pending):
             self._renewing = True
             self.sender.start(self._renew())
 
     def _doubts(self) -> bool:
+        """Whether some batch must still be settled under the present id."""
         assert self.sender is not None
         return any(
             batch.in_doubt for queue in self.sender.readiness.queues() for batch in [*queue.waiting, *queue.returned]
         )
 
     async def _renew(self) -> None:
+        """Get an id, or another one. While no broker can be reached this is tried again with the next turn; batches
+        have until `delivery.timeout.ms`. What no broker will ever grant is the end of the producer.
+        """
         assert self.sender is not None
         try:
             await self._identify(-1, -1)
@@ -225,6 +233,9 @@ class Transactions:
         finally:
             self._adding.clear()
             self._addition = None
+
+    # The partitions of a transaction are those that get a marker at its end. `in_transaction` says the same of a deque,
+    # so that the sender need not look into a set for each batch.
 
     def _joined(self, queues: Iterable[PartitionBatches]) -> None:
         for queue in queues:
@@ -284,6 +295,7 @@ class Transactions:
             await self._identify(manager.producer_id, manager.epoch)
 
     async def _end_second(self, *, committed: bool) -> Any:
+        """The answer has the id and epoch of the next transaction; a repeated end gets the same ones."""
         manager = self.manager
         request = EndTxnRequest(
             transactional_id=str(manager.transactional_id),
@@ -324,6 +336,9 @@ class Transactions:
             group_id=group_id,
         )
         await self._cluster.ask_coordinator(CoordinatorType.TRANSACTION, str(manager.transactional_id), request)
+
+    # Offsets go to the group's coordinator, not to the transaction's: it keeps them aside until the marker comes. Who
+    # the member is goes with them, so that one that lost its partitions in a rebalance cannot commit them.
 
     async def _commit_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
@@ -380,4 +395,5 @@ class Transactions:
 
 
 def _first_error(response: Any) -> int:
+    """Offsets are committed together: one that fails is one too many."""
     return next((int(part.error_code) for topic in response.topics for part in topic.partitions if part.error_code), 0)
