@@ -1,8 +1,14 @@
 """A run for the asyncio consumer: the caller's task polls and commits, a task per record at work calls the handler.
 
-Everything is on the caller's loop, so there are no locks. A handler may be a coroutine (the reason to be here) or a
-plain function, which holds up the loop as long as it takes. Cancelling the run cancels the handlers at work; what they
-had not done is not committed.
+    the caller's task       poll → add → create tasks → commit what is due → pause or resume → poll …
+    a handler's task        handler, again as the policy says → done or abandoned → the next job of any lane …
+
+The steps are those of the blocking run, which see; here everything is on the caller's loop, so there are no locks, and
+nothing changes between two awaits. A handler may be a coroutine (the reason to be here) or a plain function, which
+holds up the loop, heartbeats included, as long as it takes: a slow one belongs to the blocking consumer, or into
+`asyncio.to_thread`.
+
+Cancelling the run cancels the handlers at work; what they had not done is not committed, and comes again.
 """
 
 from __future__ import annotations
@@ -59,6 +65,7 @@ class AsyncRun:
             raise course.failure
 
     async def _turn(self) -> None:
+        """Once around for the poller. Commits go off without waiting: the next one says more than a lost one did."""
         self._workload.add(await self._consumer.poll(FULL_POLL_SECONDS if self._held else POLL_SECONDS))
         while (job := self._workload.take()) is not None:
             task = asyncio.get_running_loop().create_task(self._work(job), name=f"tidelog-handler {job.place}")
@@ -93,6 +100,9 @@ class AsyncRun:
                 await self._producer.close()
 
     async def _commit(self, partitions: Iterable[TopicPartition]) -> None:
+        """Commit what is done of these, and wait for it: they go to somebody else, or the run ends. If it fails they
+        are handled again by whoever comes next, which is what at least once means; so it is no error of the run's.
+        """
         offsets = self._workload.committable(partitions)
         if offsets:
             try:
@@ -151,6 +161,7 @@ class AsyncRun:
                     return True
 
     async def _stopped_within(self, seconds: float) -> bool:
+        """Wait before the next attempt, but not longer than the run goes on."""
         try:
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
@@ -185,6 +196,7 @@ class AsyncRun:
         await self._tell("on_partitions_revoked", partitions)
 
     async def on_partitions_lost(self, partitions: list[TopicPartition]) -> None:
+        """Too late to commit: what is at work of them ends, and counts for nothing."""
         self._gone(partitions)
         await self._tell("on_partitions_lost", partitions)
 
@@ -192,6 +204,7 @@ class AsyncRun:
         await self._tell("on_partitions_assigned", partitions)
 
     async def _tell(self, method: str, partitions: list[TopicPartition]) -> None:
+        """The user's own listener, whose methods may be coroutines."""
         outcome = self._course.tell(self._theirs, method, partitions)
         if inspect.isawaitable(outcome):
             await outcome

@@ -1,7 +1,18 @@
 """A run for the blocking consumer: the caller's thread polls and commits, a pool of threads calls the handler.
 
+    the caller's thread     poll → add → submit → commit what is due → pause or resume → poll …
+    a worker                take → handler, again as the policy says → done or abandoned → take …
+
 The consumer is touched by the caller's thread alone. Workers share the `Workload` under one lock, and take the next job
-themselves when one is done: they do not wait for the poller to come around.
+themselves when one is done: they do not wait for the poller to come around. The lock is never held while a handler, a
+request or a wait is under way.
+
+Polling never stops while handlers are at work: that is what keeps us in the group, however long they take. When enough
+is queued the partitions are paused, so that a poll brings nothing but keeps its other meanings (listeners, callbacks,
+the timer of `max.poll.interval.ms`).
+
+Everything ends the same way, be it a wake-up, a handler's error, Ctrl-C or an error of the consumer's: nothing more is
+begun, what is at work is waited for, what is done is committed, and the consumer stands before the rest.
 """
 
 from __future__ import annotations
@@ -58,6 +69,7 @@ class BlockingRun:
             raise course.failure
 
     def _turn(self) -> None:
+        """Once around for the poller. Commits go off without waiting: the next one says more than a lost one did."""
         records = self._consumer.poll(FULL_POLL_SECONDS if self._held else POLL_SECONDS)
         with self._changed:
             self._workload.add(records)
@@ -95,6 +107,9 @@ class BlockingRun:
                 self._producer.close()
 
     def _commit(self, partitions: Iterable[TopicPartition]) -> None:
+        """Commit what is done of these, and wait for it: they go to somebody else, or the run ends. If it fails they
+        are handled again by whoever comes next, which is what at least once means; so it is no error of the run's.
+        """
         with self._changed:
             offsets = self._workload.committable(partitions)
         if offsets:
@@ -156,7 +171,7 @@ class BlockingRun:
         """The record is done with when its dead letter is written."""
         from tidelog.client.producer.blocking import Producer
 
-        with self._producing:
+        with self._producing:  # the first worker that needs it makes it
             if self._producer is None:
                 self._producer = Producer(self._course.producer_settings())
         self._producer.send(topic, **self._course.dead_letter_of(job, error)).result()
@@ -176,6 +191,7 @@ class BlockingRun:
         self._course.tell(self._theirs, "on_partitions_revoked", partitions)
 
     def on_partitions_lost(self, partitions: list[TopicPartition]) -> None:
+        """Too late to commit: what is at work of them ends, and counts for nothing."""
         self._gone(partitions)
         self._course.tell(self._theirs, "on_partitions_lost", partitions)
 

@@ -2,7 +2,12 @@
 
 A run wraps the subscription's rebalance listener for as long as it lasts. Before partitions go to somebody else, what
 is at work of them is waited for and committed: the next member begins behind it, and nothing is handled twice for a
-rebalance that was announced. Auto-commit is off meanwhile: it would commit what was handed out, not what is done.
+rebalance that was announced. Auto-commit is off meanwhile: it would commit what was handed out, not what is done; its
+interval says how often the run commits instead.
+
+A dead letter is the record as it came, key, value and headers byte for byte, with headers that say where it was, who
+failed at it, how often, and why: enough to mend the cause and send it again. It is written by a producer of the run's
+own, which gets from the consumer's settings what both kinds of client know (addresses, security, time-outs).
 """
 
 from __future__ import annotations
@@ -78,9 +83,11 @@ class Course:
 
     @property
     def now(self) -> float:
+        """Seconds of the consumer's clock."""
         return self.core.clock.monotonic()
 
     def state(self) -> HandlingState:
+        """May be asked from any thread: what it tells of a moment need not fit together to the last record."""
         now = self.now
         return HandlingState(
             handler=self.name,

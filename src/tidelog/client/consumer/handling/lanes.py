@@ -4,6 +4,9 @@ A lane is a queue of which one record at a time is at work: a partition's (`orde
 within a partition (`"key"`; records without a key have no order among themselves, and a lane each). Lanes take turns,
 so that a full partition does not starve the others. A lane that is empty is forgotten: there may be as many keys as
 records.
+
+With `"partition"` no more handlers run than there are partitions, whatever the concurrency; with `"key"` as many as
+there are keys at hand. A key's lane ends at its partition: the same key in another topic is another thing.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ def lane_of(ordering: str) -> Callable[[ConsumerRecord], Hashable]:
 
 
 def _by_key(record: ConsumerRecord) -> Hashable:
+    """The key's bytes, as they decide the partition, too; what a deserializer makes of them may not be hashable."""
     key = record.raw_key
     if key is None and record.key is not None:  # a record that an interceptor made
         key = repr(record.key).encode()

@@ -3,6 +3,10 @@
 It is the pure middle of `run`: no time, threads or asyncio, so that its promise can be tested with every order of
 events. The promise: an offset is committed only when every record before it is done with, handled or put aside by the
 policy, and each record is begun once for as long as its partition stays ours.
+
+A record that was abandoned (the run ends, or its handler failed for good) is done with by nobody: it holds the commit
+where it is, and everything behind it is read again. That is the price of a commit being one number; it is paid once, at
+the end of a run, and never by a record that was not handled at all.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ class Job:
 
     @property
     def place(self) -> str:
+        """For messages."""
         return f"{self.record.topic_partition} offset {self.record.offset}"
 
 
@@ -54,6 +59,7 @@ class Workload:
 
     @property
     def queued(self) -> int:
+        """Polled, and not begun."""
         return self._lanes.queued
 
     @property
@@ -108,6 +114,7 @@ class Workload:
         self._lanes.drop(lambda job: going is None or job.record.topic_partition in going)
 
     def working_on(self, partitions: Iterable[TopicPartition]) -> set[Job]:
+        """What has to end before these partitions can be given back in good order."""
         going = frozenset(partitions)
         return {job for job in self.at_work if job.record.topic_partition in going}
 
