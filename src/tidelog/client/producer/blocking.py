@@ -5,6 +5,10 @@
         where = producer.send("orders", b"...").result(timeout=10)           # wait for this one
         producer.send("orders", b"...", on_delivery=print)                   # be told
 
+There is one thread behind it, for the sockets, started with the first use. `send` runs in the caller's thread up to the
+batch, and waits only for a topic that is not known yet and for room in the buffer; every other call waits for what it
+says, can be interrupted by Ctrl-C, and in a forked child says that it cannot work there.
+
 Use one producer from as many threads as you like: they share its batches and connections. Callbacks run on the
 producer's own thread, in the order of each partition's records; a slow one holds up everything that is sent.
 """

@@ -1,4 +1,8 @@
-"""How a producer's batches are delivered: the settings that its sender goes by, and what it counts."""
+"""How a producer's batches are delivered: the settings that its sender goes by, and what it counts.
+
+Settings are in Kafka's milliseconds and the clock in seconds: they are converted once, here. Counters only ever rise;
+whoever wants rates or averages over a while asks twice and subtracts.
+"""
 
 from __future__ import annotations
 

@@ -46,14 +46,17 @@ class Readiness:
 
     def take_in(self, created: Iterable[ProducerBatch], filled: Iterable[PartitionBatches], now: float) -> None:
         """Hear of new batches; those whose time has come become ready."""
+        # What is told here may be old news: a batch that was filled while the sender was at work may have left with the
+        # turn before, and then the open batch behind it is not due.
         self._lingering.extend(created)
         for queue in filled:
-            self.mark(queue)
+            if self.is_due(queue, now):
+                self.mark(queue)
         lingering, everything = self._lingering, self._nothing_lingers
         since = now - self._linger
         while lingering and (everything or lingering[0].created <= since or lingering[0].done):
             queue = lingering.popleft().queue
-            if queue.waiting and not queue.ready:
+            if not queue.ready and self.is_due(queue, now):
                 self.mark(queue)
         while self._retrying and self._retrying[0][0] <= now:
             self.mark(heapq.heappop(self._retrying)[2])
