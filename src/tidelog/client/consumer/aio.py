@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
@@ -149,11 +149,9 @@ class Consumer:
             await core.wait(left if left is None else max(left, 0))
             waited = True
 
-    async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """Records, for ever; the position is behind the record at hand."""
-        while True:
-            for record in self._core.delivery.each(await self.poll()):
-                yield record
+        return _Records(self)
 
     async def run(
         self,
@@ -365,3 +363,20 @@ class Consumer:
                     await outcome
             finally:
                 turn.finish()
+
+
+class _Records:
+    """`async for` over a consumer. No asynchronous generator: whoever leaves the loop early has left it at once."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._records: Iterator[ConsumerRecord] = iter(())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ConsumerRecord:
+        while (record := next(self._records, None)) is None:
+            polled = await self._consumer.poll()
+            self._records = self._consumer._core.delivery.each(polled)
+        return record

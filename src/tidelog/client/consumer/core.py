@@ -11,12 +11,11 @@ touch only what `subscription` says is that side's to touch. `post` is how the u
 
 Nothing that fails in the background is lost: it becomes a problem, and the next call of the user's raises it.
 
-Why the core is wired here and its parts know so little of each other: each of them can be tried with a fake of two or
-three functions, and the order in which things happen (commit before revoking, position before fetching, listener before
-records) is to be seen in one place. What a part needs of another is handed to it as a function when it is made.
+Why the parts know so little of each other: each can be tried with a fake of two or three functions, and the order in
+which things happen is to be seen in one place. What a part needs of another is handed to it when it is made.
 
-What starts when: nothing is connected by the constructor. The first call that needs a broker starts the engine; a group
-is joined by the first `poll` after `subscribe`, as in Java: whoever never polls must not hold up the others.
+Nothing is connected by the constructor: the first call that needs a broker starts the engine, and the first `poll`
+after `subscribe` joins the group, as in Java: whoever never polls must not hold up the others.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from tidelog.client.consumer.interceptors import Interceptors
 from tidelog.client.consumer.metrics import ConsumerMetrics
 from tidelog.client.consumer.positions import Positions
 from tidelog.client.consumer.reset import Reset
-from tidelog.client.consumer.subscription import Mode, SubscriptionState
+from tidelog.client.consumer.subscription import Mode, PartitionState, SubscriptionState
 from tidelog.client.consumer.turns import Turns
 from tidelog.client.values import ConsumerGroupMetadata
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
@@ -109,6 +108,7 @@ class ConsumerCore:
             self.engine,
             self.metrics,
             drained=self._ask_for_more,
+            restart=self._ask_again,
             problem=self._problems.append,
         )
         self.committing = Committing(
@@ -136,6 +136,7 @@ class ConsumerCore:
 
     def begin_poll(self) -> None:
         """As `poll` is called: what was returned before is done with, so it may be committed."""
+        self.delivery.end_iteration()
         now = self.clock.monotonic()
         self.metrics.poll_total += 1
         self.metrics.last_poll_at = now
@@ -175,6 +176,10 @@ class ConsumerCore:
     def _ask_for_more(self) -> None:
         self.post(self.engine.kick)
 
+    def _ask_again(self, part: PartitionState) -> None:
+        if not self.closed:
+            self.post(self._move_to_stand, part)
+
     # --- the loop's side ----------------------------------------------------------------------------------------------
 
     def _tell_polled(self) -> None:
@@ -184,6 +189,11 @@ class ConsumerCore:
     def _tell_waiting(self, waits: bool) -> None:
         if self.group.membership is not None:
             self.group.membership.waiting(waits)
+
+    def _move_to_stand(self, part: PartitionState) -> None:
+        if part.stand is not None:
+            part.move(*part.stand)
+        self.engine.kick()
 
     def _on_wakeup(self) -> None:
         self._news.set()
@@ -235,9 +245,6 @@ class ConsumerCore:
             self._tell_waiting(False)
             if timer is not None:
                 timer.cancel()
-
-    # `wakeup` is a flag and two events: the flag ends the next call if none is under way, the events end the one that
-    # is. Whoever notices first takes the flag down, so that one wake-up ends one call.
 
     async def interruptible(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run it, unless `wakeup` comes first."""
@@ -303,10 +310,7 @@ class ConsumerCore:
         self.engine.kick()
 
     async def seek_by(self, partitions: Iterable[TopicPartition] | None, reset: Reset) -> None:
-        """To the beginning, the end or a time; looked up when it is needed, by `poll` or `position`.
-
-        All partitions are checked before the first is moved: a call that is refused has changed nothing.
-        """
+        """To the beginning, the end or a time; looked up when it is needed, by `poll` or `position`."""
         wanted = list(partitions) if partitions is not None else list(self.subscription.partitions)
         for part in [self.subscription.part(tp) for tp in wanted]:
             part.look_for(reset)
@@ -362,11 +366,7 @@ class ConsumerCore:
     # --- calls during which the user's code may have to run -----------------------------------------------------------
 
     async def attend(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin something that may wait for turns of the user's; see `turn_or_end`.
-
-        Leaving a group runs listeners, and listeners run in the user's own thread. So the loop cannot simply be waited
-        for: the user starts the leaving here, then takes turns until it has ended.
-        """
+        """Begin what may wait for turns of the user's (leaving a group runs listeners); then see `turn_or_end`."""
         task = asyncio.get_running_loop().create_task(coroutine)
         task.add_done_callback(lambda _: self._news.set())
         return task

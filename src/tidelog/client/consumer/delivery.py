@@ -13,7 +13,7 @@ or interrupted has either returned the records or left them where they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 from tidelog.client.consumer._records import ConsumerRecord
 from tidelog.client.consumer.engine import Buffered, FetchEngine
@@ -26,7 +26,9 @@ from tidelog.common.types import TopicPartition
 
 
 class Delivery:
-    """The user's end of the fetch engine's queue. `drained` is called when the loop should ask for more."""
+    """The user's end of the fetch engine's queue. `drained` is called when the loop should ask for more,
+    `restart` when it should ask for a partition anew, from where that stands.
+    """
 
     def __init__(
         self,
@@ -35,12 +37,15 @@ class Delivery:
         metrics: ConsumerMetrics,
         *,
         drained: Callable[[], None],
+        restart: Callable[[PartitionState], None],
         problem: Callable[[KafkaError], None],
     ) -> None:
         self._subscription = subscription
         self._queue = engine.queue
         self._metrics = metrics
         self._drained = drained
+        self._restart = restart
+        self._iteration: Generator[ConsumerRecord, None, None] | None = None
         self._problem = problem
 
     def take(self, most: int) -> ConsumerRecords:
@@ -51,17 +56,20 @@ class Delivery:
         emptied = False
         while len(records) < most and (piece := self._next()) is not None:
             start = len(records)
-            try:
-                piece.cursor.take(records, most - start)
-            except KafkaError as error:  # what was sound before it is handed out first
-                self._drop(piece)
-                self._problem(error)
             part, cursor = piece.part, piece.cursor
+            broken: KafkaError | None = None
+            try:
+                cursor.take(records, most - start)
+            except KafkaError as error:  # what was sound before it is handed out first
+                broken = error
             part.stand = (cursor.next_offset, max(cursor.leader_epoch, part.stand[1] if part.stand else -1))
             if len(records) > start:
                 parts.setdefault(part.tp, []).append((start, len(records)))
             behind[part.tp] = OffsetAndMetadata(*part.stand)
-            if not cursor.left:
+            if broken is not None:
+                self._problem(broken)
+                self._start_again(part)
+            elif not cursor.left:
                 self._done(piece)
                 emptied = True
         if emptied:
@@ -87,26 +95,55 @@ class Delivery:
         self._drained()
 
     def each(self, records: ConsumerRecords) -> Iterator[ConsumerRecord]:
+        """`_each`, remembered: a `poll` beside it ends it, so that what it has not handed out is not skipped."""
+        self.end_iteration()
+        self._iteration = self._each(records)
+        return self._iteration
+
+    def end_iteration(self) -> None:
+        """As a poll begins: what an iteration has left is asked for again, with the rest."""
+        iteration, self._iteration = self._iteration, None
+        if iteration is not None:
+            iteration.close()
+
+    def _each(self, records: ConsumerRecords) -> Generator[ConsumerRecord, None, None]:
         """One record at a time, with the position behind the one at hand: a commit from within a loop over records
         says what was reached, not what was fetched. Records of a partition that is moved meanwhile are left out.
         """
         partitions = self._subscription.partitions
         states = {tp: partitions.get(tp) for tp in records.partitions}
         generations = {tp: part.generation for tp, part in states.items() if part is not None}
-        for tp, part in states.items():
-            if part is not None and part.stand is not None:
-                part.stand = (records.records(tp)[0].offset, part.stand[1])
-        for record in records:
-            tp = record.topic_partition
+        runs = records.runs()
+        for start, _, tp in reversed(runs):
             part = states[tp]
-            if part is None or not self._is_held(part, generations[tp]):
-                continue
-            part.stand = (record.offset + 1, -1 if record.leader_epoch is None else record.leader_epoch)
-            yield record
-        for tp, position in records.next_offsets.items():
-            part = states.get(tp)
-            if part is not None and self._is_held(part, generations[tp]):
-                part.stand = (position.offset, position.leader_epoch)
+            if part is not None and part.stand is not None:
+                part.stand = (records[start].offset, part.stand[1])
+        left = {tp: stop for _, stop, tp in runs}
+        try:
+            for start, stop, tp in runs:
+                part = states[tp]
+                if part is None:
+                    continue
+                generation = generations[tp]
+                for record in records[start:stop]:
+                    if not self._is_held(part, generation):
+                        break
+                    epoch = record.leader_epoch
+                    part.stand = (record.offset + 1, -1 if epoch is None else epoch)
+                    yield record
+                if left[tp] == stop:
+                    del left[tp]
+                    self._step_behind(part, generation, records.next_offsets.get(tp))
+        finally:  # the loop over records was left early: what it did not see is asked for again
+            for tp in left:
+                part = states[tp]
+                if part is not None and self._is_held(part, generations[tp]):
+                    self._start_again(part)
+
+    def _step_behind(self, part: PartitionState, generation: int, place: OffsetAndMetadata | None) -> None:
+        """All records of a poll were seen: what follows the last one without being a record is passed, too."""
+        if place is not None and self._is_held(part, generation):
+            part.stand = (place.offset, place.leader_epoch)
 
     def _is_held(self, part: PartitionState, generation: int) -> bool:
         return part.generation == generation and self._subscription.partitions.get(part.tp) is part
@@ -133,11 +170,11 @@ class Delivery:
         piece.part.drained += piece.cursor.size
         piece.cursor.close()
 
-    def _drop(self, piece: Buffered) -> None:
-        """Forget what is buffered of this partition from here on. Its generation is counted up by the user's side for
-        once: nothing of the loop's can be under way for it that matters, as the next fetch is asked for anew.
+    def _start_again(self, part: PartitionState) -> None:
+        """What is buffered of this partition does not follow its position any more: drop it, and ask anew from there.
+
+        The generation is counted up here, so that nothing stale is handed out from now on; the rest is the loop's to
+        do, which counts it up once more.
         """
-        part = piece.part
         part.generation += 1
-        part.fetch_position = piece.cursor.next_offset
-        part.forget_buffered()
+        self._restart(part)

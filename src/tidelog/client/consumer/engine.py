@@ -289,7 +289,7 @@ class FetchEngine:
         part.fetch_position = max(part.fetch_position, behind)
         part.received += cursor.size
         self._metrics.received(cursor.size)
-        self.queue.append(Buffered(part, part.generation, cursor))
+        self.queue.append(Buffered(part, entry.generation, cursor))
         return True
 
     def _refused(self, entry: Asked, data: Any) -> None:

@@ -59,6 +59,10 @@ class ConsumerRecords(Sequence[ConsumerRecord]):
             return [record for tp in self._parts if tp.topic == of for record in self.records(tp)]
         return [record for start, stop in self._parts.get(of, ()) for record in self._records[start:stop]]
 
+    def runs(self) -> list[tuple[int, int, TopicPartition]]:
+        """(start, stop, partition) of neighbours in the list that are of one partition, in its order."""
+        return sorted((start, stop, tp) for tp, spans in self._parts.items() for start, stop in spans)
+
     def by_partition(self) -> dict[TopicPartition, list[ConsumerRecord]]:
         return {tp: self.records(tp) for tp in self._parts}
 

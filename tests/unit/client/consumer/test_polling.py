@@ -111,6 +111,31 @@ def test_a_seek_within_an_iteration_leaves_out_the_rest(broker: Broker, face: Fa
         assert seen == [0, 1, 2, 18, 19]
 
 
+def test_an_iteration_that_is_left_early_goes_on_where_it_was(
+    broker: Broker, face: Face, tps: list[TopicPartition]
+) -> None:
+    """Twenty records were taken at once; who stops after the third has seen three."""
+    with face.consumer(broker) as consumer:
+        consumer.assign(tps[:1])
+        seen: list[int] = []
+        for record in consumer:
+            seen.append(record.offset)
+            if len(seen) == 3:
+                break
+        assert consumer.position(tps[0]) == 3
+        seen += [record.offset for record in take(consumer, 17)]
+        assert seen == list(range(20))
+
+
+def test_a_poll_beside_an_iteration_skips_nothing(broker: Broker, face: Face, tps: list[TopicPartition]) -> None:
+    with face.consumer(broker) as consumer:
+        consumer.assign(tps[:1])
+        iteration = iter(consumer)
+        seen = [next(iteration).offset for _ in range(3)]
+        seen += [record.offset for record in take(consumer, 17)]
+        assert seen == list(range(20))
+
+
 def test_wakeup_ends_the_call_at_hand_or_the_next_one(broker: Broker, face: Face, tps: list[TopicPartition]) -> None:
     with face.consumer(broker) as consumer:
         consumer.assign(tps)
