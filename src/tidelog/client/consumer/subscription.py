@@ -80,10 +80,12 @@ class PartitionState:
 
     @property
     def fetchable(self) -> bool:
+        """Whether the user wants records of it, as far as the subscription knows."""
         return self.stand is not None and not self.paused and not self.revoking
 
     @property
     def buffered(self) -> int:
+        """Bytes that came and were not handed out: each of the two counts has one writer, so no lock is needed."""
         return self.received - self.drained
 
     def move(self, offset: int, epoch: int = NO_EPOCH) -> None:
@@ -101,6 +103,7 @@ class PartitionState:
         self.forget_buffered()
 
     def forget_buffered(self) -> None:
+        """What is in the queue is stale by its generation; here it stops to count."""
         self.drained = self.received
         self.parked.clear()
 
@@ -125,6 +128,7 @@ class SubscriptionState:
 
     @property
     def by_group(self) -> bool:
+        """Whether a group decides which partitions are ours."""
         return self.mode not in (Mode.NONE, Mode.MANUAL)
 
     def choose(self, mode: Mode, listener: Any = None, begin: Reset | None = None) -> None:
@@ -134,6 +138,7 @@ class SubscriptionState:
         self.mode, self.listener, self.begin = mode, listener, begin
 
     def unsubscribe(self) -> None:
+        """Back to the beginning: any way to choose partitions may follow."""
         self.mode, self.listener, self.begin = Mode.NONE, None, None
         self.names, self.pattern, self.server_pattern = frozenset(), None, None
         self.partitions = {}
@@ -147,9 +152,11 @@ class SubscriptionState:
         return added
 
     def add(self, partitions: Iterable[TopicPartition]) -> list[PartitionState]:
+        """Hold these, too; the new ones are returned."""
         return self.replace([*self.partitions, *partitions])
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
+        """Hold these no longer; what is on its way for them finds another generation, and is dropped."""
         gone = frozenset(partitions)
         for tp in gone & self.partitions.keys():
             self.partitions[tp].generation += 1
