@@ -246,6 +246,9 @@ class WireProxy:
             writer.transport.abort()
             return
         link = Link(writer, forth)
+        if target not in self._servers:  # we went down while it was being let in
+            link.close()
+            return
         self._links.add(link)
         pumps = [asyncio.ensure_future(self._requests(link, reader)), asyncio.ensure_future(self._answers(link, back))]
         try:
