@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import threading
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine
@@ -137,7 +138,7 @@ class WireProxy:
         self.storms = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="wire-proxy", daemon=True)
-        self._servers: dict[tuple[str, int], asyncio.Server] = {}
+        self._servers: dict[tuple[str, int], tuple[socket.socket, asyncio.Task[None]]] = {}
         self._ports: dict[tuple[str, int], int] = {}
         self._links: set[Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -196,14 +197,10 @@ class WireProxy:
     async def _listen(self, target: tuple[str, int]) -> int:
         """The port that stands for this broker."""
         if target not in self._servers:
-            server = await asyncio.start_server(
-                lambda reader, writer: self._accept(target, reader, writer), "127.0.0.1", self._ports.get(target, 0)
-            )
-            if target in self._servers:  # somebody else was quicker
-                server.close()
-            else:
-                self._servers[target] = server
-                self._ports[target] = int(server.sockets[0].getsockname()[1])
+            listener = socket.create_server(("127.0.0.1", self._ports.get(target, 0)))
+            listener.setblocking(False)
+            self._servers[target] = (listener, self._loop.create_task(self._accept(target, listener)))
+            self._ports[target] = int(listener.getsockname()[1])
         return self._ports[target]
 
     async def _cut_all(self) -> None:
@@ -217,8 +214,10 @@ class WireProxy:
 
     async def _down(self) -> None:
         servers, self._servers = self._servers, {}
-        for server in servers.values():
-            server.close()
+        for listener, accepting in servers.values():
+            accepting.cancel()
+            await asyncio.gather(accepting, return_exceptions=True)
+            listener.close()
         await self._cut_all()
 
     async def _up(self) -> None:
@@ -233,13 +232,17 @@ class WireProxy:
 
     # --- connections --------------------------------------------------------------------------------------------------
 
-    def _accept(self, target: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = self._loop.create_task(self._serve(target, reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _accept(self, target: tuple[str, int], listener: socket.socket) -> None:
+        """Not asyncio's server: one that closes while it lets somebody in forgets that connection, open."""
+        while True:
+            accepted, _ = await self._loop.sock_accept(listener)
+            task = self._loop.create_task(self._serve(target, accepted))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, target: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, target: tuple[str, int], accepted: socket.socket) -> None:
         """Both directions until either end closes, or a fault closes both."""
+        reader, writer = await asyncio.open_connection(sock=accepted, limit=1 << 24)
         try:
             back, forth = await asyncio.open_connection(*target, limit=1 << 24)
         except OSError:
