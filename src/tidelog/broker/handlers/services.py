@@ -147,7 +147,9 @@ class HandlerServices:
     def _transactions(self) -> TransactionServices:
         from tidelog.broker.handlers.transactions.services import TransactionServices
 
-        return TransactionServices(coordinators=self._coordinators, metadata=self._metadata)
+        return TransactionServices(
+            coordinators=self._coordinators, metadata=self._metadata, controller=self._controller
+        )
 
     def _topics(self) -> TopicServices:
         from tidelog.broker.handlers.topics.kept_answers import KeptAnswers

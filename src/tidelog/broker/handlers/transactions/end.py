@@ -29,9 +29,15 @@ BUMP_VERSION = 5
 async def add_offsets(
     services: TransactionServices, ctx: RequestContext, request: AddOffsetsToTxnRequest
 ) -> AddOffsetsToTxnResponse:
-    """The group's partition of __consumer_offsets becomes part of the transaction."""
+    """The group's partition of __consumer_offsets becomes part of the transaction.
+
+    Kafka only counts that topic's partitions here, and need not have it yet: Java's producer looks for the group's
+    coordinator, which makes the topic, after this answer. Our coordinator counts what there is, so it is made now.
+    """
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     try:
+        if services.metadata.partition_count(GROUP_METADATA_TOPIC) is None:
+            await services.controller.ensure_topic(GROUP_METADATA_TOPIC)
         partition = services.coordinators().group.runtime.partition_for(request.group_id)
         tp = TopicPartition(GROUP_METADATA_TOPIC, partition)
         await services.coordinators().transaction.add_partitions(request.transactional_id, producer, (tp,))
