@@ -138,7 +138,7 @@ class WireProxy:
         self.storms = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="wire-proxy", daemon=True)
-        self._servers: dict[tuple[str, int], tuple[socket.socket, asyncio.Task[None]]] = {}
+        self._servers: dict[tuple[str, int], socket.socket] = {}
         self._ports: dict[tuple[str, int], int] = {}
         self._links: set[Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -199,7 +199,8 @@ class WireProxy:
         if target not in self._servers:
             listener = socket.create_server(("127.0.0.1", self._ports.get(target, 0)))
             listener.setblocking(False)
-            self._servers[target] = (listener, self._loop.create_task(self._accept(target, listener)))
+            self._loop.add_reader(listener, self._accept, target, listener)
+            self._servers[target] = listener
             self._ports[target] = int(listener.getsockname()[1])
         return self._ports[target]
 
@@ -214,9 +215,8 @@ class WireProxy:
 
     async def _down(self) -> None:
         servers, self._servers = self._servers, {}
-        for listener, accepting in servers.values():
-            accepting.cancel()
-            await asyncio.gather(accepting, return_exceptions=True)
+        for listener in servers.values():
+            self._loop.remove_reader(listener)
             listener.close()
         await self._cut_all()
 
@@ -232,16 +232,19 @@ class WireProxy:
 
     # --- connections --------------------------------------------------------------------------------------------------
 
-    async def _accept(self, target: tuple[str, int], listener: socket.socket) -> None:
-        """Not asyncio's server: one that closes while it lets somebody in forgets that connection, open."""
-        while True:
-            accepted, _ = await self._loop.sock_accept(listener)
-            task = self._loop.create_task(self._serve(target, accepted))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def _accept(self, target: tuple[str, int], listener: socket.socket) -> None:
+        """In one step: asyncio's own server, closed while it lets somebody in, forgets that connection, open."""
+        try:
+            accepted, _ = listener.accept()
+        except OSError:
+            return  # who came has gone again
+        task = self._loop.create_task(self._serve(target, accepted))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, target: tuple[str, int], accepted: socket.socket) -> None:
         """Both directions until either end closes, or a fault closes both."""
+        accepted.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=accepted, limit=1 << 24)
         try:
             back, forth = await asyncio.open_connection(*target, limit=1 << 24)
