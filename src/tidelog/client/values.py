@@ -1,5 +1,5 @@
 """Small values that producer, consumer and admin hand out and take in: offsets with what was noted beside them, who a
-member is, nodes, tokens. All are immutable, equal by value, and without behaviour.
+member is, nodes, tokens. All are immutable and equal by value.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ class OffsetAndMetadata(NamedTuple):
     offset: int
     leader_epoch: int = NO_EPOCH
     metadata: str = ""
+
+
+def position_of(given: OffsetAndMetadata | int) -> OffsetAndMetadata:
+    """What a user may write for a position: the offset alone, or all of it."""
+    return OffsetAndMetadata(given) if isinstance(given, int) else given
 
 
 class OffsetAndTimestamp(NamedTuple):

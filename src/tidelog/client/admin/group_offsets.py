@@ -25,7 +25,7 @@ from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import At, Coordinator
 from tidelog.client.admin.shapes import by_topic, entries, values_by_topic
 from tidelog.client.cluster.client import CoordinatorType
-from tidelog.client.values import UNKNOWN_GENERATION, UNKNOWN_MEMBER, OffsetAndMetadata
+from tidelog.client.values import UNKNOWN_GENERATION, UNKNOWN_MEMBER, OffsetAndMetadata, position_of
 from tidelog.common.errors import ErrorCode
 from tidelog.common.types import TopicPartition
 from tidelog.protocol import messages
@@ -152,7 +152,7 @@ async def ask_commit(
     call: Call, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata | int]
 ) -> Outcomes[TopicPartition, None]:
     """A commit without a member: the coordinator takes it for groups that have none."""
-    wanted = {tp: OffsetAndMetadata(new) if isinstance(new, int) else new for tp, new in offsets.items()}
+    wanted = {tp: position_of(new) for tp, new in offsets.items()}
     Partition = messages.OffsetCommitRequest.OffsetCommitRequestPartition
 
     def ask(keys: list[TopicPartition]) -> messages.OffsetCommitRequest:

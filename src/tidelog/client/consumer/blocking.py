@@ -32,7 +32,7 @@ from tidelog.client.consumer.reset import EARLIEST, LATEST, Since
 from tidelog.client.consumer.reset import since as since_of
 from tidelog.client.consumer.subscribing import Topics, subscription_of
 from tidelog.client.loop_thread import LoopThread
-from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, OffsetAndTimestamp
+from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, OffsetAndTimestamp, position_of
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
@@ -165,7 +165,7 @@ class Consumer:
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         """Go on at that offset."""
-        place = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+        place = position_of(offset)
         self._call("seek", self._core.seek(partition, place.offset, place.leader_epoch))
 
     def seek_to_beginning(self, partitions: Iterable[TopicPartition] | None = None) -> None:

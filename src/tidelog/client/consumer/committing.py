@@ -26,7 +26,7 @@ from tidelog.client.consumer.interceptors import Interceptors
 from tidelog.client.consumer.metrics import ConsumerMetrics
 from tidelog.client.consumer.subscription import SubscriptionState
 from tidelog.client.consumer.turns import Turns
-from tidelog.client.values import OffsetAndMetadata
+from tidelog.client.values import OffsetAndMetadata, position_of
 from tidelog.common.errors import KafkaError, TidelogError, UsageError
 from tidelog.common.types import TopicPartition
 
@@ -69,7 +69,7 @@ class Committing:
         """What to commit: what was given, else everything that was consumed. In the user's thread."""
         if offsets is None:
             return self._subscription.consumed()
-        return {tp: OffsetAndMetadata(given) if isinstance(given, int) else given for tp, given in offsets.items()}
+        return {tp: position_of(given) for tp, given in offsets.items()}
 
     async def commit(self, offsets: Offsets, timeout: float | None = None) -> None:
         """Wait until the coordinator has it, behind whatever was sent before."""

@@ -243,7 +243,7 @@ class Producer(SendPath):
         await self._transact(self._core.transactions.abort())
 
     async def send_offsets_to_transaction(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: ConsumerGroupMetadata
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group_metadata: ConsumerGroupMetadata
     ) -> None:
         """Commit a group's offsets with this transaction: what was read counts as read when what was made of it is
         written.

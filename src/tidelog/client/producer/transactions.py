@@ -37,7 +37,7 @@ from tidelog.client.producer.recovery import Recovery
 from tidelog.client.producer.sender import Sender
 from tidelog.client.producer.transaction_manager import State, TransactionManager
 from tidelog.client.transaction_requests import add_partitions, end_transaction
-from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
+from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, position_of
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.messages import (
@@ -307,18 +307,19 @@ class Transactions:
         return await self._cluster.ask_coordinator(kind, key, request, highest=_END)
 
     async def send_offsets(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: ConsumerGroupMetadata
     ) -> None:
         """Commit a group's offsets with the transaction: they count when it commits, and not at all otherwise."""
         manager = self.manager
         manager.check_may_send()
-        if not offsets:
+        positions = {tp: position_of(given) for tp, given in offsets.items()}
+        if not positions:
             return
         try:
             if not self.second and group.group_id not in self._groups:
                 await self._add_group(group.group_id)
             self._groups.add(group.group_id)
-            await self._commit_offsets(offsets, group)
+            await self._commit_offsets(positions, group)
         except KafkaError as error:
             self.failed(error)
             raise

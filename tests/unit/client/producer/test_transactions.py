@@ -163,7 +163,7 @@ def test_offsets_in_a_transaction(broker: Broker, topic: str, second: bool) -> N
             producer.send_offsets_to_transaction(offsets, ConsumerGroupMetadata(group))
             end()
         producer.begin_transaction()
-        producer.send_offsets_to_transaction({source: OffsetAndMetadata(7)}, ConsumerGroupMetadata(group))
+        producer.send_offsets_to_transaction({source: 7}, ConsumerGroupMetadata(group))
         producer.commit_transaction()  # offsets alone
         producer.begin_transaction()
         stale = ConsumerGroupMetadata(group, 3, "somebody")
