@@ -20,11 +20,13 @@ from tidelog.common.types import TopicPartition
 from tidelog.testing import Broker
 
 PROTOCOLS = ["classic", "consumer"]
+#: Members of KIP-848's groups hear of what they must give back with their next heartbeat.
+QUICK = {"group.consumer.min.heartbeat.interval.ms": "50", "group.consumer.heartbeat.interval.ms": "50"}
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    with Broker() as running:
+    with Broker(config=QUICK) as running:
         yield running
 
 
