@@ -56,21 +56,26 @@ def create(
 
     async def work(cluster: ClusterClient) -> None:
         output = Output(as_json=as_json)
+        admin = _admin(cluster)
         for name in names:
+            created = True
             try:
-                made = await _admin(cluster).create_topic(
-                    name,
-                    partitions,
-                    replication_factor=replication_factor,
-                    configs=wanted,
-                    exists_ok=if_not_exists,
-                )
+                made = await admin.create_topic(name, partitions, replication_factor=replication_factor, configs=wanted)
+                count, topic_id = made.partitions, made.topic_id
             except KafkaError as error:
-                raise KafkaError(error.code, f"{_reason(error)}{_hint(error.code, wanted)}") from error
+                if not if_not_exists or error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                    raise KafkaError(error.code, f"{_reason(error)}{_hint(error.code, wanted)}") from error
+                there = await admin.describe_topic(name)
+                created, count, topic_id = False, len(there.partitions), there.topic_id
             if as_json:
-                output.json({"topic": name, "partitions": made.partitions, "id": made.topic_id})
+                output.json({"topic": name, "partitions": count, "id": topic_id, "created": created})
             else:
-                output.line(f"Created {name} with {counted(made.partitions, 'partition')}.")
+                partitions_there = counted(count, "partition")
+                output.line(
+                    f"Created {name} with {partitions_there}."
+                    if created
+                    else f"{name} is there already, with {partitions_there}."
+                )
 
     run(client_settings(server, config_file), work)
 

@@ -50,7 +50,8 @@ def test_mistakes_are_explained(run):
     status, _, err = run("topics", "create", "orders")
     assert (status, "already exists. --if-not-exists takes it as it is." in err) == (1, True)
     assert "Did you mean retention.ms?" in run("topics", "create", "x", "--config", "retntion.ms=5")[2]
-    assert run("topics", "create", "orders", "--if-not-exists")[0] == 0
+    status, out, _ = run("topics", "create", "orders", "--if-not-exists")
+    assert (status, out) == (0, "orders is there already, with 1 partition.\n")
     assert "did you mean orders?" in run("topics", "describe", "ordres")[2]
     assert "did you mean orders?" in run("consume", "ordres")[2]
     assert "expected key=value" in run("topics", "create", "x", "--config", "retention.ms")[2]
