@@ -30,6 +30,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from tidelog.client.admin.hints import failure, with_next_step
 from tidelog.client.admin.outcomes import Answers, Outcomes, PartialError
 from tidelog.client.admin.routes import BROKER, Route
+from tidelog.client.admin.shapes import items
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import common
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -126,7 +127,7 @@ class Call:
         else; above, the answer has another shape.
         """
         ways = _Ways(route, ask, read, alone, lowest, highest)
-        wanted = list(dict.fromkeys(keys))
+        wanted = list(dict.fromkeys(items(keys)))
         done: dict[K, V | KafkaError] = {}
         said_last: dict[K, KafkaError] = {}
         rest = list(wanted)

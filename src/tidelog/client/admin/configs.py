@@ -32,6 +32,7 @@ from tidelog.client.admin.config_values import (
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import ANYBODY, BROKER
+from tidelog.client.admin.shapes import items
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.common.errors import UsageError
 from tidelog.net.node_client import NodeClient
@@ -102,7 +103,7 @@ class ConfigAdmin(AdminBase):
 
         `synonyms`: also what the weaker layers say. `documentation`: also what the key is for.
         """
-        chosen = resources if isinstance(resources, Mapping) else dict.fromkeys(resources)
+        chosen = resources if isinstance(resources, Mapping) else dict.fromkeys(items(resources))
 
         def ask(keys: list[ConfigResource]) -> messages.DescribeConfigsRequest:
             asked = [
@@ -168,7 +169,7 @@ class ConfigAdmin(AdminBase):
         self, types: Iterable[ConfigType] = (), *, timeout: float | None = None
     ) -> list[ConfigResource]:
         """Everything that has configs of its own, of these types or of all (Kafka 4.1 on; before, client metrics)."""
-        wanted = [int(kind) for kind in types]
+        wanted = [int(kind) for kind in items(types)]
         only_metrics = wanted == [ConfigType.CLIENT_METRICS]
         request = messages.ListConfigResourcesRequest(resource_types=[] if only_metrics else wanted)
 
@@ -203,4 +204,4 @@ def _operations(changes: Mapping[str, ConfigChange]) -> list[messages.Incrementa
 
 
 def _list(keys: Iterable[str] | None) -> list[str] | None:
-    return None if keys is None else list(keys)
+    return None if keys is None else items(keys)

@@ -23,7 +23,7 @@ from tidelog.client.admin.call import Call
 from tidelog.client.admin.hints import check, failure, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import At, Coordinator
-from tidelog.client.admin.shapes import by_topic, entries, values_by_topic
+from tidelog.client.admin.shapes import by_topic, entries, items, values_by_topic
 from tidelog.client.cluster.client import CoordinatorType
 from tidelog.client.values import UNKNOWN_GENERATION, UNKNOWN_MEMBER, OffsetAndMetadata, position_of
 from tidelog.common.errors import ErrorCode
@@ -122,7 +122,7 @@ class GroupOffsetAdmin(AdminBase):
 
 async def ask_committed(call: Call, groups: Wanted, *, require_stable: bool = False) -> Outcomes[str, Committed]:
     """OffsetFetch, one group at a time: that is how every version knows it."""
-    chosen = groups if isinstance(groups, Mapping) else dict.fromkeys(groups)
+    chosen = groups if isinstance(groups, Mapping) else dict.fromkeys(items(groups))
 
     def ask(keys: list[str]) -> messages.OffsetFetchRequest:
         (key,) = keys

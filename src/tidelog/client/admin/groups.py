@@ -17,6 +17,7 @@ from tidelog.client.admin.group_values import GroupListing, GroupState, GroupTyp
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import GROUP, At
+from tidelog.client.admin.shapes import items
 from tidelog.protocol import messages
 
 #: From this version on, LeaveGroup names several members, also by their instance ids.
@@ -43,8 +44,10 @@ class GroupAdmin(AdminBase):
 
         PartialError if some broker does not answer: `found` of it has the groups of the others.
         """
-        protocols = set(protocol_types)
-        request = messages.ListGroupsRequest(states_filter=list(map(str, states)), types_filter=list(map(str, types)))
+        protocols = set(items(protocol_types))
+        request = messages.ListGroupsRequest(
+            states_filter=list(map(str, items(states))), types_filter=list(map(str, items(types)))
+        )
 
         def read(response: Any) -> list[tuple[str, GroupListing]]:
             check(response.error_code, about="listing groups")
@@ -106,7 +109,7 @@ class GroupAdmin(AdminBase):
         again.
         """
         call = self._call(timeout)
-        instances = None if instance_ids is None else list(instance_ids)
+        instances = None if instance_ids is None else items(instance_ids)
         members = await self._members(group_id, timeout) if instances is None else dict.fromkeys(instances, "")
 
         def ask(keys: list[str]) -> messages.LeaveGroupRequest:

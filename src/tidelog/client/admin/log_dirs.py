@@ -20,7 +20,7 @@ from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.hints import check, failure, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import BROKER
-from tidelog.client.admin.shapes import by_topic, entries, or_none
+from tidelog.client.admin.shapes import by_topic, entries, items, or_none
 from tidelog.common.errors import KafkaError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
@@ -83,7 +83,7 @@ class LogDirAdmin(AdminBase):
         self, replicas: Iterable[Replica], *, timeout: float | None = None
     ) -> Outcomes[Replica, ReplicaLogDirs]:
         """Where certain replicas lie. One that its broker does not have lies nowhere: all fields are None."""
-        wanted = list(dict.fromkeys(replicas))
+        wanted = list(dict.fromkeys(items(replicas)))
         only = {broker: [r.topic_partition for r in wanted if r.broker == broker] for _, _, broker in wanted}
         found = await self._log_dirs(only, only, timeout)
         places: dict[Replica, ReplicaLogDirs | KafkaError] = {}

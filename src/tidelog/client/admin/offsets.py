@@ -26,7 +26,7 @@ from tidelog.client.admin.call import Call
 from tidelog.client.admin.hints import outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import LEADER
-from tidelog.client.admin.shapes import entries, values_by_topic
+from tidelog.client.admin.shapes import entries, items, values_by_topic
 from tidelog.client.values import OffsetAndTimestamp
 from tidelog.common import types
 from tidelog.common.types import TopicPartition
@@ -110,7 +110,7 @@ class OffsetAdmin(AdminBase):
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Where the partitions begin; retention and `delete_records` move that on. Raises if one cannot be told."""
-        found = await self.list_offsets(dict.fromkeys(partitions, OffsetSpec.EARLIEST), timeout=timeout)
+        found = await self.list_offsets(dict.fromkeys(items(partitions), OffsetSpec.EARLIEST), timeout=timeout)
         return {tp: each.offset for tp, each in found.result().items()}
 
     async def end_offsets(
@@ -121,7 +121,7 @@ class OffsetAdmin(AdminBase):
         timeout: float | None = None,
     ) -> dict[TopicPartition, int]:
         """The offset that the next record will have, as readers see it. Raises if one cannot be told."""
-        asked = dict.fromkeys(partitions, OffsetSpec.LATEST)
+        asked = dict.fromkeys(items(partitions), OffsetSpec.LATEST)
         found = await self.list_offsets(asked, isolation=isolation, timeout=timeout)
         return {tp: each.offset for tp, each in found.result().items()}
 

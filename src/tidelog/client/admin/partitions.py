@@ -23,7 +23,7 @@ from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import CONTROLLER, Controller
-from tidelog.client.admin.shapes import by_topic, entries, values_by_topic
+from tidelog.client.admin.shapes import by_topic, entries, items, values_by_topic
 from tidelog.client.admin.topics import await_leaders
 from tidelog.common.errors import ErrorCode
 from tidelog.common.named_tuple import NamedTuple
@@ -105,7 +105,7 @@ class PartitionAdmin(AdminBase):
         for. A partition whose leader is the wanted one already fails with ELECTION_NOT_NEEDED.
         """
         call = self._call(timeout)
-        chosen = None if partitions is None else list(dict.fromkeys(partitions))
+        chosen = None if partitions is None else list(dict.fromkeys(items(partitions)))
 
         def read(response: Any) -> Outcomes[TopicPartition, None]:
             check(response.error_code, about="electing leaders")

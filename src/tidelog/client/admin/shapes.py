@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from tidelog.client.admin.acl_types import AclOperation
+from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 
@@ -24,10 +25,19 @@ T = TypeVar("T")
 _NO_OPERATIONS = -(2**31)
 
 
+def items(given: Iterable[T]) -> list[T]:
+    """What a call for many was given. A text can be gone through, too, letter by letter, and a `TopicPartition` field
+    by field: `delete_topics("ab")` would delete a and b. Who writes that means one item, and is told how to say so.
+    """
+    if isinstance(given, str | bytes) or hasattr(given, "_fields") or not isinstance(given, Iterable):
+        raise UsageError(f"this call takes a list of items, here of one: [{given!r}]")
+    return list(given)
+
+
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     """Topic → partition numbers."""
     topics: dict[str, list[int]] = {}
-    for topic, number in partitions:
+    for topic, number in items(partitions):
         topics.setdefault(topic, []).append(number)
     return topics
 

@@ -19,7 +19,7 @@ from tidelog.client.admin.group_offsets import Wanted
 from tidelog.client.admin.hints import check, failure, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import GROUP, At
-from tidelog.client.admin.shapes import by_topic, entries, or_none, values_by_topic
+from tidelog.client.admin.shapes import by_topic, entries, items, or_none, values_by_topic
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.protocol import messages
@@ -40,7 +40,7 @@ class ShareOffsetAdmin(AdminBase):
         self, groups: Wanted, *, timeout: float | None = None
     ) -> Outcomes[str, dict[TopicPartition, ShareOffset]]:
         """Where each group starts, in all partitions that it reads or in those that a mapping names."""
-        chosen = groups if isinstance(groups, Mapping) else dict.fromkeys(groups)
+        chosen = groups if isinstance(groups, Mapping) else dict.fromkeys(items(groups))
 
         def ask(keys: list[str]) -> messages.DescribeShareGroupOffsetsRequest:
             asked = [

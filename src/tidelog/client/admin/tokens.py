@@ -20,6 +20,7 @@ from typing import Any
 from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.hints import check
 from tidelog.client.admin.routes import ANYBODY, CONTROLLER
+from tidelog.client.admin.shapes import items
 from tidelog.protocol import messages
 
 
@@ -49,7 +50,7 @@ class TokenAdmin(AdminBase):
         timeout: float | None = None,
     ) -> DelegationToken:
         """A token for ourselves, or for `owner`, if we may act for them. -1: as long as the brokers allow."""
-        others = tuple(renewers)
+        others = tuple(items(renewers))
         kind, name = _principal(owner) if owner is not None else ("", "")
         request = messages.CreateDelegationTokenRequest(
             owner_principal_type=kind,
@@ -100,7 +101,7 @@ class TokenAdmin(AdminBase):
                 messages.DescribeDelegationTokenRequest.DescribeDelegationTokenOwner(
                     principal_type=kind, principal_name=name
                 )
-                for kind, name in map(_principal, owners)
+                for kind, name in map(_principal, items(owners))
             ]
 
         def read(response: Any) -> list[DelegationToken]:

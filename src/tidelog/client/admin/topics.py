@@ -23,7 +23,7 @@ from tidelog.client.admin.config_values import ConfigChange, config_entry, confi
 from tidelog.client.admin.hints import check, failure, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import ANYBODY, Controller
-from tidelog.client.admin.shapes import id_bytes, id_text, operations
+from tidelog.client.admin.shapes import id_bytes, id_text, items, operations
 from tidelog.client.admin.topic_values import (
     CreatedTopic,
     NewTopic,
@@ -81,7 +81,7 @@ class TopicAdmin(AdminBase):
         `authorized_operations`: also what we may do with each.
         """
         call = self._call(timeout)
-        wanted = list(dict.fromkeys(names))
+        wanted = list(dict.fromkeys(items(names)))
         found: Outcomes[str, TopicDescription] = Outcomes()
         if wanted:
             try:
@@ -90,7 +90,7 @@ class TopicAdmin(AdminBase):
                 if error.code is not ErrorCode.UNSUPPORTED_VERSION:
                     raise
                 found |= await _describe_by_metadata(call, wanted, (), authorized_operations)
-        ids = list(ids)
+        ids = items(ids)
         if ids:
             found |= await _describe_by_metadata(call, (), ids, authorized_operations)
         if not authorized_operations:
@@ -135,7 +135,7 @@ class TopicAdmin(AdminBase):
         """Create topics, and wait until those that were made can be used. `validate_only`: only say what would come
         of it.
         """
-        wanted = {topic.name: topic for topic in (NewTopic(t) if isinstance(t, str) else t for t in topics)}
+        wanted = {topic.name: topic for topic in (NewTopic(t) if isinstance(t, str) else t for t in items(topics))}
         call = self._call(timeout)
 
         def ask(names: list[str]) -> messages.CreateTopicsRequest:
@@ -170,6 +170,7 @@ class TopicAdmin(AdminBase):
         timeout: float | None = None,
     ) -> Outcomes[str, None]:
         """Delete topics by name, and by id (as text, Kafka 2.8 on), with all their records."""
+        names, ids = items(names), items(ids)  # looked at before anything is deleted
         call = self._call(timeout)
         route = Controller(retry_on_quota_violation=retry_on_quota_violation)
 

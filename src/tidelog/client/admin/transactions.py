@@ -22,7 +22,7 @@ from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import BROKER, LEADER, TRANSACTION, At, Coordinator, Route
-from tidelog.client.admin.shapes import by_topic, entries, or_none
+from tidelog.client.admin.shapes import by_topic, entries, items, or_none
 from tidelog.client.cluster.client import CoordinatorType
 from tidelog.common.errors import ErrorCode
 from tidelog.common.named_tuple import NamedTuple
@@ -112,8 +112,8 @@ class TransactionAdmin(AdminBase):
         PartialError if some broker does not answer: `found` of it has the transactions of the others.
         """
         request = messages.ListTransactionsRequest(
-            state_filters=list(map(str, states)),
-            producer_id_filters=list(producer_ids),
+            state_filters=list(map(str, items(states))),
+            producer_id_filters=items(producer_ids),
             duration_filter=longer_than_ms,
             transactional_id_pattern=id_pattern,
         )

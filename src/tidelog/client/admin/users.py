@@ -23,6 +23,7 @@ from tidelog.client.admin.call import Call
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import ANYBODY, CONTROLLER
+from tidelog.client.admin.shapes import items
 from tidelog.common.errors import UsageError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
@@ -76,7 +77,7 @@ class UserAdmin(AdminBase):
         self, users: Iterable[str] | None = None, *, timeout: float | None = None
     ) -> Outcomes[str, tuple[ScramCredential, ...]]:
         """The credentials of these users; None: of everybody who has any."""
-        names = None if users is None else list(dict.fromkeys(users))
+        names = None if users is None else list(dict.fromkeys(items(users)))
         User = messages.DescribeUserScramCredentialsRequest.UserName
         asked = [User(name=name) for name in names] if names else None
 
@@ -100,7 +101,7 @@ class UserAdmin(AdminBase):
         """
         call = self._call(timeout)
         rest: dict[str, list[ScramUpsertion | ScramDeletion]] = {}
-        for each in alterations:
+        for each in items(alterations):
             if each.mechanism is ScramMechanism.UNKNOWN:
                 raise UsageError(f"user {each.user}: the mechanism must be SCRAM_SHA_256 or SCRAM_SHA_512")
             rest.setdefault(each.user, []).append(each)

@@ -97,6 +97,47 @@ def deletions(*codes: int) -> Handler:
     return answer
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda admin: admin.create_topics("zed"),
+        lambda admin: admin.create_topics(NewTopic("zed")),
+        lambda admin: admin.delete_topics("zed"),
+        lambda admin: admin.delete_topics(["zed"], ids="zed"),
+        lambda admin: admin.describe_topics("zed"),
+        lambda admin: admin.describe_topics(ids="zed"),
+        lambda admin: admin.describe_configs("zed"),
+        lambda admin: admin.describe_configs(ConfigResource.topic("zed")),
+        lambda admin: admin.describe_configs({ConfigResource.topic("zed"): "retention.ms"}),
+        lambda admin: admin.describe_consumer_groups("zed"),
+        lambda admin: admin.delete_consumer_groups("zed"),
+        lambda admin: admin.list_groups(states="Stable"),
+        lambda admin: admin.list_consumer_group_offsets("zed"),
+        lambda admin: admin.delete_consumer_group_offsets("zed", TP("zed", 0)),
+        lambda admin: admin.remove_members_from_consumer_group("zed", instance_ids="one"),
+        lambda admin: admin.end_offsets(TP("zed", 0)),
+        lambda admin: admin.beginning_offsets("zed"),
+        lambda admin: admin.elect_leaders("preferred", "zed"),
+        lambda admin: admin.list_partition_reassignments("zed"),
+        lambda admin: admin.describe_transactions("zed"),
+        lambda admin: admin.fence_producers("zed"),
+        lambda admin: admin.describe_user_scram_credentials("zed"),
+        lambda admin: admin.create_delegation_token(renewers="User:zed"),
+        lambda admin: admin.describe_log_dirs("12"),
+    ],
+)
+def test_one_item_is_not_taken_for_a_list(call: Callable[[Any], Awaitable[Any]]) -> None:
+    """A text would be gone through by its letters, and each would be a topic of its own."""
+    cluster = Cluster({})
+
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(UsageError, match=r"takes a list of items, here of one: \["):
+            await call(admin)
+        assert not {header.api_key for header, _ in cluster.seen} - {ApiKey.API_VERSIONS, ApiKey.METADATA}
+
+    run(cluster, scenario)
+
+
 def test_another_controller_is_looked_for() -> None:
     cluster = Cluster({ApiKey.DELETE_TOPICS: deletions(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER)})
 
