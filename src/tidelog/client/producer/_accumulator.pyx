@@ -31,8 +31,11 @@ from _thread import allocate_lock, get_ident
 from collections import deque
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
+from cpython.object cimport PyCallable_Check
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
 
@@ -286,7 +289,11 @@ cdef class Accumulator:
         """A batch that a record of `size` bytes fits in, which nobody else knows of yet; None if there is no memory."""
         cdef Py_ssize_t wanted = RECORD_BATCH_OVERHEAD + size
         if wanted > self.max_request_size or wanted > self.pool.total:
-            limit = "max.request.size" if wanted > self.max_request_size else "buffer.memory"
+            if wanted > self.max_request_size:
+                limit = f"max.request.size ({self.max_request_size}): set that higher here, and the topic's"
+                limit = f"{limit} max.message.bytes if need be, or send less at a time"
+            else:
+                limit = f"buffer.memory ({self.pool.total}): set that higher"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"a record of {wanted} bytes is larger than {limit}")
         if max(wanted, self.batch_size) > self.pool.available:
             self.fill(queue)
@@ -380,7 +387,7 @@ def _nobody():
 
 
 cdef int bytes_of(data, const uint8_t** p, Py_ssize_t* size, Py_buffer* buffer) except -1:
-    """Where a value's bytes are. 1: `buffer` has to be released; 2: it is neither bytes nor text."""
+    """Where a value's bytes are. 1: `buffer` has to be released; 2: it is neither bytes in one piece nor text."""
     if data is None:
         size[0] = -1
     elif PyBytes_CheckExact(data):
@@ -389,13 +396,31 @@ cdef int bytes_of(data, const uint8_t** p, Py_ssize_t* size, Py_buffer* buffer) 
     elif PyUnicode_CheckExact(data):
         p[0] = <const uint8_t*>PyUnicode_AsUTF8AndSize(data, size)
     elif PyObject_CheckBuffer(data):
-        PyObject_GetBuffer(data, buffer, PyBUF_SIMPLE)
+        try:
+            PyObject_GetBuffer(data, buffer, PyBUF_SIMPLE)
+        except BufferError:  # not in one piece
+            return 2
         p[0] = <const uint8_t*>buffer.buf
         size[0] = buffer.len
         return 1
     else:
         return 2
     return 0
+
+
+cdef bint are_plain(list headers) except -1:
+    """Whether all headers are pairs of text and bytes (or None). Others take the long way, which knows what else will
+    do and says what will not: see `record`.
+    """
+    for pair in headers:
+        if not PyTuple_CheckExact(pair) or PyTuple_GET_SIZE(pair) != 2:
+            return False
+        if not PyUnicode_Check(<object>PyTuple_GET_ITEM(pair, 0)):
+            return False
+        value = <object>PyTuple_GET_ITEM(pair, 1)
+        if value is not None and not PyBytes_Check(value):
+            return False
+    return True
 
 
 cdef class SendPath:
@@ -430,11 +455,23 @@ cdef class SendPath:
         cdef const uint8_t* value_data = NULL
         cdef Py_ssize_t key_size = -1, value_size = -1
         cdef Py_buffer key_buffer, value_buffer
-        cdef int key_kind = 0, value_kind = 0, number = -1
+        cdef int key_kind = 0, value_kind = 0, number = -1, overflow = 0
+        cdef long wanted
+        # What is not plainly right is the long way's to take or to refuse, so that both ways have one rule.
         if partition is not None:
-            number = partition
-            if number < 0 or number >= len(topic.partitions):
+            if not PyLong_CheckExact(partition):
                 return None
+            wanted = PyLong_AsLongAndOverflow(partition, &overflow)
+            if overflow or wanted < 0 or wanted >= len(topic.partitions):
+                return None
+            number = <int>wanted
+        if timestamp is not None:
+            if not PyLong_CheckExact(timestamp) or PyLong_AsLongAndOverflow(timestamp, &overflow) < 0 or overflow:
+                return None
+        if on_delivery is not None and not PyCallable_Check(on_delivery):
+            return None
+        if headers is not None and not are_plain(<list>headers):
+            return None
         # The bytes are read where they are. A `bytearray` or `memoryview` is held meanwhile: its owner cannot resize it
         # before the record is copied into the batch, which is before `send` returns.
         key_kind = bytes_of(key, &key_data, &key_size, &key_buffer)

@@ -29,7 +29,7 @@ that was fenced) is raised by the next call of the user: `check`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient
@@ -43,7 +43,14 @@ from tidelog.client.producer.interceptors import InterceptorChain
 from tidelog.client.producer.metrics import Metrics
 from tidelog.client.producer.partitioners import Cluster, StickyChoice, partitioner_of
 from tidelog.client.producer.produce_requests import LAST_BY_NAME
-from tidelog.client.producer.record import OnDelivery, ProducerRecord, RecordMetadata
+from tidelog.client.producer.record import (
+    OnDelivery,
+    ProducerRecord,
+    RecordMetadata,
+    check_callable,
+    checked,
+    header_pairs,
+)
 from tidelog.client.producer.recovery import Recovery
 from tidelog.client.producer.sender import Sender
 from tidelog.client.producer.transaction_manager import State, TransactionManager
@@ -242,12 +249,14 @@ class ProducerCore:
 
     def prepare(self, record: ProducerRecord, on_delivery: OnDelivery | None) -> Prepared:
         """Interceptors and serializers. What they raise is the caller's; interceptors hear of it."""
+        check_callable(on_delivery)
         if self.interceptors:
             record = self.interceptors.on_send(record)
             on_delivery = self._intercepted(on_delivery)
         # Headers before key and value: a serializer may read them, and one of a schema registry may write some.
         try:
-            headers = None if record.headers is None else _headers(record.headers)
+            record = checked(record)
+            headers = None if record.headers is None else header_pairs(record.headers)
             key = self.key_serializer.serialize(record.topic, record.key, headers)
             value = self.value_serializer.serialize(record.topic, record.value, headers)
         except Exception as error:
@@ -289,8 +298,6 @@ class ProducerCore:
         """As the record says, as its partitioner says, or None: by default."""
         record = prepared.record
         if record.partition is not None:
-            if record.partition < 0:
-                raise UsageError(f"partition {record.partition}: expected 0 or more, or None")
             return record.partition
         if self.partitioner is None:
             return None
@@ -368,9 +375,3 @@ def _account(lost: Sequence[ProducerBatch]) -> str:
         counts[str(batch.topic_partition)] = counts.get(str(batch.topic_partition), 0) + batch.count
     parts = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items())[:10])
     return f"the producer was closed with {sum(counts.values())} records not acknowledged: {parts}"
-
-
-def _headers(headers: Any) -> tuple[tuple[str, bytes | None], ...]:
-    """Pairs, from a list of pairs or a mapping; text values become UTF-8."""
-    pairs = headers.items() if isinstance(headers, Mapping) else headers
-    return tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs)

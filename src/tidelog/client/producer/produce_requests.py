@@ -67,4 +67,20 @@ def _error(batch: ProducerBatch, entry: Any) -> KafkaError:
     code = ErrorCode(entry.error_code)
     blamed = [f"record {bad.batch_index}: {bad.batch_index_error_message}" for bad in entry.record_errors or ()]
     text = entry.error_message or f"writing to {batch.topic_partition}: {code.text}"
+    if code is ErrorCode.MESSAGE_TOO_LARGE:
+        text = f"{text} {_advice(batch)}"
     return KafkaError(code, f"{text} ({'; '.join(blamed[:3])})" if blamed else text)
+
+
+def _advice(batch: ProducerBatch) -> str:
+    """What helps against a batch that is too large. The limit is the topic's, which a producer is not told: only how
+    large the batch was. One of many records can be made smaller here, a single record cannot.
+    """
+    topic, size = batch.topic_partition.topic, len(batch)
+    if batch.count == 1:
+        return (
+            f"(1 record, {size} bytes as sent: set max.message.bytes of topic {topic} higher, or send less at a time)"
+        )
+    return (
+        f"({batch.count} records, {size} bytes as sent: set batch.size lower, or max.message.bytes of {topic} higher)"
+    )

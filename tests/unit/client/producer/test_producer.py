@@ -144,8 +144,82 @@ def test_a_topic_is_made_where_brokers_do_that(broker: Broker) -> None:
             producer.send("made-by-asking", b"x", partition=-1)
         with pytest.raises(UsageError, match="timestamp"):
             producer.send("made-by-asking", b"x", timestamp=-5)
-        with pytest.raises(TypeError, match="header"):
+        with pytest.raises(UsageError, match="header"):
             producer.send("made-by-asking", b"x", headers=[("a", 5)])  # type: ignore[list-item]  # the test's point
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        ({"headers": [("a", 5)]}, "value of a record header is bytes, str or None, not int"),
+        ({"headers": [(b"a", b"5")]}, "name of a record header is a str, not bytes"),
+        ({"headers": [("a", b"b", b"c")]}, "a pair of name and value"),
+        ({"headers": ["ab"]}, "a pair of name and value"),
+        ({"on_delivery": 5}, "on_delivery=5: expected a function"),
+        ({"partition": "1"}, "partition '1': expected 0 or more, or None, not a str"),
+        ({"partition": 1.7}, r"partition 1\.7: expected"),
+        ({"partition": 2**40}, "no partition 1099511627776"),
+        ({"timestamp": 1.7e9}, r"timestamp 1700000000\.0: expected whole milliseconds"),
+        ({"timestamp": 2**70}, "a timestamp of 1180591620717411303424 ms"),
+        ({"timestamp": "5"}, "timestamp '5'"),
+        ({"topic": b"t"}, "topic b't': expected its name as a str"),
+    ],
+)
+def test_the_first_record_and_the_next_are_refused_in_the_same_words(
+    broker: Broker, topic: str, named: dict[str, Any], text: str
+) -> None:
+    """The first takes the long way, as the topic is not known yet; those behind it the short one."""
+    given = {"topic": topic, "value": b"x", **named}
+    with Producer(bootstrap_servers=broker.address) as producer:
+        with pytest.raises(UsageError, match=text):
+            producer.send(**given)
+        producer.send(topic, b"known now").result(10)
+        with pytest.raises(UsageError, match=text):
+            producer.send(**given)
+        assert producer.metrics()["record-total"] == 1
+
+
+class Numbered:
+    """A number of somebody else's, as NumPy's are."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+def test_the_first_record_and_the_next_are_taken_alike(broker: Broker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.address) as producer:
+        for _ in range(2):
+            headers: Any = [("a", "b"), ["c", b"d"], ("e", None)]
+            numbers: Any = {"partition": Numbered(1), "timestamp": Numbered(77)}
+            producer.send(topic, memoryview(b"a-b-c")[::2], memoryview(b"k-k")[::2], headers=headers, **numbers).result(
+                10
+            )
+    first, second = records_of(broker, topic, 1)
+    for record in (first, second):
+        assert (record.key, record.value, record.timestamp) == (b"kk", b"abc", 77)
+        assert list(record.headers) == [("a", b"b"), ("c", b"d"), ("e", None)]
+
+
+def test_what_is_too_large_says_what_to_do(broker: Broker) -> None:
+    broker.create_topic("narrow", 1, config={"max.message.bytes": "500"})
+    with Producer(bootstrap_servers=broker.address, max_request_size=5000, linger_ms=60_000) as producer:
+        with pytest.raises(KafkaError, match=r"max\.request\.size \(5000\): set that higher here"):
+            producer.send("narrow", b"x" * 6000)
+        one = producer.send("narrow", b"x" * 600)
+        producer.flush(10)
+        assert "1 record, 670 bytes as sent: set max.message.bytes of topic narrow higher" in str(one.exception())
+        several = [producer.send("narrow", b"x" * 100) for _ in range(6)]
+        producer.flush(10)
+        assert "6 records, " in str(several[5].exception())
+        assert "batch.size lower" in str(several[5].exception())
+    with (
+        Producer(bootstrap_servers=broker.address, buffer_memory=100_000) as producer,
+        pytest.raises(KafkaError, match=r"buffer\.memory \(100000\)"),
+    ):
+        producer.send("narrow", b"x" * 200_000)
 
 
 def test_after_close_nothing_works(broker: Broker, topic: str) -> None:
