@@ -172,7 +172,10 @@ class Producer(SendPath):
         """The record never got into a batch: future and callback are told."""
         waiting.future.refuse(error)
         if waiting.prepared.on_delivery is not None:
-            waiting.prepared.on_delivery(None, error)
+            try:
+                waiting.prepared.on_delivery(None, error)
+            except Exception as raised:  # noqa: BLE001 - the user's code may raise anything, and is told of it
+                self._core.callback_failed(raised)
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 
@@ -182,7 +185,13 @@ class Producer(SendPath):
             await asyncio.shield(self._usher)
 
     async def flush(self) -> None:
-        """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile."""
+        """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile. Then raise
+        what a delivery callback has raised, if no call has done so before.
+        """
+        await self._flush()
+        self._core.check_heard()
+
+    async def _flush(self) -> None:
         self._wake()
         await self.drain()
         await self._core.sender.flush()
@@ -200,14 +209,20 @@ class Producer(SendPath):
         """Send what is left, up to `timeout` seconds (None: as long as it takes; 0: not at all), and let go.
 
         Raises KafkaError (REQUEST_TIMED_OUT) that says what was not acknowledged, if anything; what is still on its way
-        then may or may not be written.
+        then may or may not be written. Raises what a delivery callback has raised, if no call has done so before.
         """
+        error = await self._let_go(timeout)
+        if error is not None:
+            raise error
+
+    async def _let_go(self, timeout: float | None) -> Exception | None:
+        """Close, and return what is to be raised of it."""
         if self._core.closed:
-            return
+            return None
         try:
             if timeout != 0:
                 async with asyncio.timeout(timeout):
-                    await self.flush()
+                    await self._flush()
         except TimeoutError:
             pass  # told below
         finally:
@@ -220,8 +235,7 @@ class Producer(SendPath):
             left = await self._core.close()
         if waiting:
             left = f"{left or 'the producer was closed'}; {len(waiting)} records had not found room"
-        if left is not None:
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, left)
+        return self._core.closing_error(left)
 
     # --- transactions -------------------------------------------------------------------------------------------------
 
@@ -273,6 +287,6 @@ class Producer(SendPath):
             await self.close()
             return
         try:
-            await self.close(timeout=0)
+            await self._let_go(timeout=0)
         except KafkaError:
             return

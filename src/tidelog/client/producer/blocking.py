@@ -116,8 +116,14 @@ class Producer(SendPath):
     # --- waiting ------------------------------------------------------------------------------------------------------
 
     def flush(self, timeout: float | None = None) -> None:
-        """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile."""
-        self._run(self._core.sender.flush(), timeout)
+        """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile. Then raise
+        what a delivery callback has raised, if no call has done so before.
+        """
+        self._core.check_open()
+        self._loop.run(self._core.sender.flush(), timeout)
+        self._core.check_heard()
+        if self._core.manager.transactional_id is None:
+            self._core.manager.check_not_failed()
 
     def partitions_for(self, topic: str) -> list[int]:
         """The numbers of the topic's partitions."""
@@ -131,10 +137,16 @@ class Producer(SendPath):
         """Send what is left, up to `timeout` seconds (None: as long as it takes; 0: not at all), and let go.
 
         Raises KafkaError (REQUEST_TIMED_OUT) that says what was not acknowledged, if anything; what is still on its way
-        then may or may not be written.
+        then may or may not be written. Raises what a delivery callback has raised, if no call has done so before.
         """
+        error = self._let_go(timeout)
+        if error is not None:
+            raise error
+
+    def _let_go(self, timeout: float | None) -> Exception | None:
+        """Close, and return what is to be raised of it."""
         if self._core.closed or self.accumulator.is_forked:
-            return
+            return None
         try:
             if timeout != 0:
                 self._loop.run(self._core.sender.flush(), timeout)
@@ -144,8 +156,7 @@ class Producer(SendPath):
         finally:
             left = self._loop.run(self._core.close())
             self._loop.close(timeout=5)
-        if left is not None:
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, left)
+        return self._core.closing_error(left)
 
     def _run(self, work: Coroutine[Any, Any, T], timeout: float | None) -> T:
         """Run on the loop, after what the user has not heard of yet."""
@@ -200,6 +211,6 @@ class Producer(SendPath):
             self.close()
             return
         try:
-            self.close(timeout=0)
+            self._let_go(timeout=0)
         except KafkaError:
             return

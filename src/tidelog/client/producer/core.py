@@ -24,12 +24,15 @@ wrong: it is false while there is an error to raise, while no transaction is ope
 stand in line, and after `close`. Whatever changes one of these calls `refresh_plain`.
 
 Errors: one that belongs to a record is its future's. One that belongs to nobody (a callback that raised, a producer
-that was fenced) is raised by the next call of the user: `check`.
+that was fenced) is raised by the next call of the user: `check`. What a callback has raised is in the log at once, and
+is raised once: by `send` before it does anything, by `flush` when everything is written, by `close` when everything is
+let go. A program that sends, flushes and ends hears of it so, though it calls nothing afterwards. The end of a
+transaction does not raise it: whoever saw `commit_transaction` fail would think that nothing was committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient
@@ -38,7 +41,7 @@ from tidelog.client.config import producer as keys
 from tidelog.client.producer._accumulator import Accumulator, TopicBatches
 from tidelog.client.producer._batch import ProducerBatch, RecordFuture
 from tidelog.client.producer.columns import ColumnEncoder
-from tidelog.client.producer.delivery import Delivery
+from tidelog.client.producer.delivery import Delivery, account
 from tidelog.client.producer.interceptors import InterceptorChain
 from tidelog.client.producer.metrics import Metrics
 from tidelog.client.producer.partitioners import Cluster, StickyChoice, partitioner_of
@@ -62,6 +65,7 @@ from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.rng import Rng
 from tidelog.records.format.attributes import Codec
 
+logger = logging.getLogger("tidelog.client.producer")
 _LEVELS = {
     "gzip": keys.COMPRESSION_GZIP_LEVEL,
     "lz4": keys.COMPRESSION_LZ4_LEVEL,
@@ -194,7 +198,7 @@ class ProducerCore:
                 max_idle=config[keys.METADATA_MAX_IDLE_MS] / 1000,
                 transactional_id=transactional_id,
             ),
-            callback_failed=self._raise_later,
+            callback_failed=self.callback_failed,
         )
         self.transactions.changed = self.refresh_plain
         self.sender.highest = LAST_BY_NAME
@@ -205,15 +209,29 @@ class ProducerCore:
 
     def check(self) -> None:
         """Raise what the user has not heard of yet, and what forbids to send."""
-        if self.closed:
-            raise UsageError("the producer is closed")
-        if self._later is not None:
-            error, self._later = self._later, None
-            self.refresh_plain()
-            raise error
+        self.check_open()
+        self.check_heard()
         self.manager.check_not_failed()
         if self.manager.transactional_id is not None and self.manager.state is not State.IN_TRANSACTION:
             raise UsageError(f"records cannot be sent while the producer is {self.manager.state.value}")
+
+    def check_open(self) -> None:
+        """Nothing can be done with a producer that is closed."""
+        if self.closed:
+            raise UsageError("the producer is closed")
+
+    def check_heard(self) -> None:
+        """Raise what a callback has raised, unless that was done before."""
+        error = self.take_unheard()
+        if error is not None:
+            raise error
+
+    def take_unheard(self) -> Exception | None:
+        """What a callback has raised, for whoever is going to tell the user."""
+        error, self._later = self._later, None
+        if error is not None:
+            self.refresh_plain()
+        return error
 
     def refresh_plain(self) -> None:
         """Whether records may take the short way: nothing to call, nothing wrong, nobody in line before them."""
@@ -227,10 +245,11 @@ class ProducerCore:
         self._held_back += records
         self.refresh_plain()
 
-    def _raise_later(self, error: Exception) -> None:
-        """The first error that nobody was told of; the others follow from it, or are in the log."""
+    def callback_failed(self, error: Exception) -> None:
+        """The first error that nobody was told of is raised later; the others follow from it, or are in the log."""
         self._later = self._later or error
         self.refresh_plain()
+        logger.error("a delivery callback has raised %s: %s", type(error).__name__, error, exc_info=error)
 
     def _gave_up(self, batch: ProducerBatch, error: KafkaError) -> None:
         """A batch is lost. In a transaction that is the end of it: it can only be aborted."""
@@ -365,13 +384,13 @@ class ProducerCore:
         for part in (self.key_serializer, self.value_serializer, self.partitioner):
             if part is not None and hasattr(part, "close"):
                 part.close()
-        return _account(lost) if lost else None
+        return account(lost) if lost else None
 
-
-def _account(lost: Sequence[ProducerBatch]) -> str:
-    """What was not written, by partition."""
-    counts: dict[str, int] = {}
-    for batch in lost:
-        counts[str(batch.topic_partition)] = counts.get(str(batch.topic_partition), 0) + batch.count
-    parts = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items())[:10])
-    return f"the producer was closed with {sum(counts.values())} records not acknowledged: {parts}"
+    def closing_error(self, left: str | None) -> Exception | None:
+        """What `close` raises: that records are lost, else what a callback has raised and nobody has heard of."""
+        unheard = self.take_unheard()
+        if left is None:
+            return unheard
+        error = KafkaError(ErrorCode.REQUEST_TIMED_OUT, left)
+        error.__cause__ = unheard
+        return error

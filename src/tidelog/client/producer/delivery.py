@@ -6,7 +6,10 @@ whoever wants rates or averages over a while asks twice and subtracts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tidelog.client.producer._batch import ProducerBatch
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,12 @@ class Counters:
     latency_total: float = 0.0
     latency_max: float = 0.0
     queue_total: float = 0.0
+
+
+def account(lost: Sequence[ProducerBatch]) -> str:
+    """What was not written, by partition: enough of them to see what they have in common, not all."""
+    counts: dict[str, int] = {}
+    for batch in lost:
+        counts[str(batch.topic_partition)] = counts.get(str(batch.topic_partition), 0) + batch.count
+    parts = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items())[:10])
+    return f"the producer was closed with {sum(counts.values())} records not acknowledged: {parts}"

@@ -119,6 +119,53 @@ def test_an_error_of_a_callback_is_raised_by_the_next_call(broker: Broker, topic
         producer.send(topic, b"z").result(10)
 
 
+def failing(metadata: object, error: object) -> None:
+    raise ZeroDivisionError("mine")
+
+
+def test_flush_raises_what_a_callback_has_raised(broker: Broker, topic: str, caplog: pytest.LogCaptureFixture) -> None:
+    with Producer(bootstrap_servers=broker.address, linger_ms=60_000) as producer:
+        sent = producer.send(topic, b"x", on_delivery=failing)
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            producer.flush(10)
+        assert sent.done()
+        assert [record.levelname for record in caplog.records if "ZeroDivisionError: mine" in record.message] == [
+            "ERROR"
+        ]
+        again = producer.send(topic, b"y")
+        producer.flush(10)
+        assert again.done()
+
+
+def test_close_raises_what_a_callback_has_raised(broker: Broker, topic: str) -> None:
+    producer = Producer(bootstrap_servers=broker.address, linger_ms=60_000)
+    producer.send(topic, b"x", partition=0, on_delivery=failing)
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        producer.close()
+    producer.close()
+    with pytest.raises(UsageError, match="closed"):
+        producer.flush()
+    assert values_of(broker, topic, 0) == [b"x"]
+
+
+def test_what_is_lost_comes_before_what_a_callback_has_raised(broker: Broker, topic: str) -> None:
+    producer = Producer(bootstrap_servers=broker.address, linger_ms=60_000)
+    producer.send(topic, b"x", on_delivery=failing)
+    with pytest.raises(KafkaError, match="1 records not acknowledged") as caught:
+        producer.close(timeout=0)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_an_error_of_the_program_is_not_hidden_by_a_callbacks(broker: Broker, topic: str) -> None:
+    def program() -> None:
+        with Producer(bootstrap_servers=broker.address) as producer:
+            producer.send(topic, b"x", on_delivery=failing).result(10)
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        program()
+
+
 def test_a_callback_may_send(broker: Broker, topic: str) -> None:
     done = threading.Event()
     with Producer(bootstrap_servers=broker.address) as producer:
@@ -321,6 +368,35 @@ def test_a_cancelled_wait_does_not_lose_the_record(broker: Broker, topic: str) -
             await producer.flush()
             assert (await sent[0]).offset == 0
             assert (await waits[1]).offset == 1
+
+    asyncio.run(main())
+
+
+def test_aio_raises_what_a_callback_has_raised(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        producer = aio.Producer(bootstrap_servers=broker.address, linger_ms=60_000)
+        producer.send(topic, b"x", on_delivery=failing)
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            await producer.flush()
+        producer.send(topic, b"y", on_delivery=failing)
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            await producer.close()
+        await producer.close()
+
+    asyncio.run(main())
+
+
+def test_a_record_in_line_may_have_a_callback_that_raises(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        producer = aio.Producer(bootstrap_servers=broker.address)
+        missing = producer.send(topic, b"x", partition=99, on_delivery=failing)
+        behind = producer.send(topic, b"y", partition=0)
+        await producer.drain()
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            await producer.flush()
+        assert isinstance(missing.exception(), UsageError)
+        assert (await behind).offset == 0
+        await producer.close()
 
     asyncio.run(main())
 
