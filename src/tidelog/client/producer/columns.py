@@ -98,6 +98,9 @@ class ColumnEncoder:
         self, topic: TopicBatches, table: Any, **wanted: Column
     ) -> Iterator[tuple[PartitionBatches, memoryview]]:
         """The rows as encoded batches, with the deque that each belongs to, in their order."""
+        from tidelog.records.arrow.module import require_pyarrow
+
+        require_pyarrow()  # says how to get it, as `poll_arrow` does
         from tidelog.records.arrow import ArrowRows, rows_by_partition
 
         # First where every row goes, as numbers; then each partition's rows are encoded, in their order, from where

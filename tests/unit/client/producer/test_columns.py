@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -49,6 +50,15 @@ def test_columns_by_their_names(broker: Broker, topic: str) -> None:
     first, second = records_of(broker, topic, 2)
     assert (first.key, first.value, first.timestamp, list(first.headers)) == (b"x", b"1", 5, [("a", b"1")])
     assert (second.key, second.value, second.timestamp) == (None, None, 6)
+
+
+def test_without_pyarrow_it_says_how_to_get_it(broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with (
+        Producer(bootstrap_servers=broker.address) as producer,
+        pytest.raises(UsageError, match=r"needs pyarrow: pip install 'tidelog\[arrow\]'"),
+    ):
+        producer.send_arrow(topic, {"value": [b"x"]})
 
 
 def test_rows_go_where_single_records_go(broker: Broker, topic: str) -> None:
