@@ -212,8 +212,8 @@ class ProducerCore:
         self.check_open()
         self.check_heard()
         self.manager.check_not_failed()
-        if self.manager.transactional_id is not None and self.manager.state is not State.IN_TRANSACTION:
-            raise UsageError(f"records cannot be sent while the producer is {self.manager.state.value}")
+        if self.manager.transactional_id is not None:
+            self.manager.check_may_send()
 
     def check_open(self) -> None:
         """Nothing can be done with a producer that is closed."""
@@ -253,10 +253,12 @@ class ProducerCore:
 
     def _gave_up(self, batch: ProducerBatch, error: KafkaError) -> None:
         """A batch is lost. In a transaction that is the end of it: it can only be aborted."""
-        if self.manager.transactional_id is not None and self.manager.state is not State.ABORTING:
+        error = self.manager.as_fenced(error)
+        intended = self.manager.state is State.ABORTING
+        if self.manager.transactional_id is not None and not intended:
             self.transactions.failed(error)
             self.refresh_plain()
-        self.sender.given_up(batch, error)
+        self.sender.given_up(batch, error, intended=intended)
 
     def _is_stuck(self, leader: int, patience: float) -> bool:
         """Whether a leader has taken nothing for so long, though something was ready for it."""

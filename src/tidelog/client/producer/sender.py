@@ -334,10 +334,11 @@ class Sender:
         elif self.readiness.is_due(queue, self._cluster.clock.monotonic()):
             self.readiness.mark(queue)
 
-    def given_up(self, batch: ProducerBatch, error: KafkaError) -> None:
-        """Told by `recovery`: whoever waits for the batch learns of it."""
+    def given_up(self, batch: ProducerBatch, error: KafkaError, *, intended: bool = False) -> None:
+        """Told by `recovery`: whoever waits for the batch learns of it, and the log, unless the user wanted it so."""
         self.counters.errors += batch.count
-        logger.warning("%d records of %s were not written: %s", batch.count, batch.topic_partition, error.message)
+        if not intended:
+            logger.warning("%d records of %s were not written: %s", batch.count, batch.topic_partition, error.message)
         queue: PartitionBatches = batch.queue
         if batch in queue.waiting:
             queue.drop(batch)

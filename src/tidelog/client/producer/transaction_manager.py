@@ -28,6 +28,8 @@ may go to no other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
@@ -48,6 +50,26 @@ class State(Enum):
     FATAL_ERROR = "failed"
 
 
+#: What to call first where something is refused; the other states say it themselves, or raise what went wrong.
+_FIRST = {
+    State.UNINITIALIZED: ": call init_transactions() first",
+    State.READY: ": call begin_transaction() first",
+    State.IN_TRANSACTION: ": commit or abort it first",
+}
+#: How brokers tell a producer that its epoch is over. Which of the two depends on the request and on their version.
+_FENCED = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH})
+#: After these no transaction of this producer can go on: somebody else is it now, or it never may be.
+FATAL = frozenset(
+    {
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INVALID_TXN_STATE,
+    }
+)
 #: (state, event) → next state. There is no other way from state to state: `_move` refuses what is not here.
 TRANSITIONS = {
     (State.UNINITIALIZED, "init"): State.READY,
@@ -136,9 +158,36 @@ class TransactionManager:
         self.failure = self.failure or error
 
     def die(self, error: KafkaError) -> None:
-        """The producer is of no more use."""
+        """The producer is of no more use. That counts for more than why its transaction could not be committed."""
+        if self.state is not State.FATAL_ERROR or self.failure is None:
+            self.failure = error
         self.state = State.FATAL_ERROR
-        self.failure = self.failure or error
+
+    def as_fenced(self, error: KafkaError) -> KafkaError:
+        """The error, or PRODUCER_FENCED in its place where it means that: a program looks for one code, and for what to
+        do. A coordinator that aborts a transaction which was open for too long raises the epoch, too: it cannot be told
+        apart from another producer's coming, and what helps is the same.
+        """
+        if self.transactional_id is None or error.code not in _FENCED:
+            return error
+        fenced = KafkaError(
+            ErrorCode.PRODUCER_FENCED,
+            f"another producer with transactional.id {self.transactional_id} took over, or the transaction was open for"
+            " longer than transaction.timeout.ms: make a new one",
+        )
+        fenced.__cause__ = error
+        return fenced
+
+    @contextmanager
+    def fencing(self) -> Iterator[None]:
+        """Around exchanges with coordinators: what says that we are fenced is raised as PRODUCER_FENCED."""
+        try:
+            yield
+        except KafkaError as error:
+            fenced = self.as_fenced(error)
+            if fenced is error:
+                raise
+            raise fenced from error
 
     def check_not_failed(self) -> None:
         """Raise what went wrong."""
@@ -151,7 +200,13 @@ class TransactionManager:
             raise self.failure
         expected = State.IN_TRANSACTION if self.transactional_id is not None else State.READY
         if self.state is not expected:
-            raise UsageError(f"records cannot be sent while the producer is {self.state.value}")
+            raise UsageError(f"records cannot be sent while the producer is {self._standing}")
+
+    @property
+    def _standing(self) -> str:
+        """Where the producer stands, and what to call first. Without a transactional id there is nothing to call."""
+        hint = _FIRST.get(self.state, "") if self.transactional_id is not None else ""
+        return f"{self.state.value}{hint}"
 
     def next_sequence(self, tp: TopicPartition) -> int:
         """The base sequence of the partition's next batch."""
@@ -166,5 +221,5 @@ class TransactionManager:
         if following is None:
             if self.failure is not None:
                 raise self.failure
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"cannot {event}: the producer is {self.state.value}")
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"cannot {event}: the producer is {self._standing}")
         self.state = following

@@ -35,7 +35,7 @@ from tidelog.client.producer._accumulator import PartitionBatches
 from tidelog.client.producer.produce_requests import LAST_BY_NAME, LAST_EXPLICIT
 from tidelog.client.producer.recovery import Recovery
 from tidelog.client.producer.sender import Sender
-from tidelog.client.producer.transaction_manager import State, TransactionManager
+from tidelog.client.producer.transaction_manager import FATAL, State, TransactionManager
 from tidelog.client.transaction_requests import add_partitions, end_transaction
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, position_of
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
@@ -51,18 +51,6 @@ _FEATURE = "transaction.version"
 _SECOND = 2
 # The newest versions that every broker knows before the second protocol, and the first of the second.
 _LAST_INIT, _LAST_OFFSETS, _END, _OFFSETS = 5, 4, 5, 5
-#: After these no transaction of this producer can go on: somebody else is it now, or it never may be.
-FATAL = frozenset(
-    {
-        ErrorCode.PRODUCER_FENCED,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-        ErrorCode.UNSUPPORTED_VERSION,
-        ErrorCode.INVALID_TXN_STATE,
-    }
-)
 
 
 class Transactions:
@@ -116,6 +104,7 @@ class Transactions:
     async def init(self) -> None:
         """Get an id and an epoch; fences older producers of the transactional id and aborts what they left open."""
         self._check_transactional()
+        self.manager.check_not_failed()  # one that is fenced must not fence the one that took over
         # -1 asks as somebody new: the coordinator raises the epoch, whoever had the id before.
         await self._identify(-1, -1)
         # Which protocol: as the coordinator told when it was connected to. It may be upgraded later; a producer that
@@ -140,7 +129,8 @@ class Transactions:
         )
         if self.manager.transactional_id is not None:
             key, kind = self.manager.transactional_id, CoordinatorType.TRANSACTION
-            answer = await self._cluster.ask_coordinator(kind, key, request, highest=_LAST_INIT)
+            with self.manager.fencing():
+                answer = await self._cluster.ask_coordinator(kind, key, request, highest=_LAST_INIT)
         else:
             answer = await self._cluster.retry(lambda: self._ask_any(request))
         self._became(answer.producer_id, answer.producer_epoch)
@@ -223,7 +213,8 @@ class Transactions:
             while self._adding and self.manager.state in (State.IN_TRANSACTION, State.COMMITTING):
                 queues, self._adding = self._adding, set()
                 partitions = [queue.topic_partition for queue in queues]
-                await add_partitions(self._cluster, self.manager.transaction, partitions)
+                with self.manager.fencing():
+                    await add_partitions(self._cluster, self.manager.transaction, partitions)
                 self._joined(queues)
                 for queue in queues:
                     self.sender.readiness.mark(queue)
@@ -260,7 +251,7 @@ class Transactions:
         self.changed()
         dropped = KafkaError(ErrorCode.TRANSACTION_ABORTABLE, "the transaction was aborted before the record was sent")
         self._recovery.abandoning = True
-        self._drop_unsent(dropped)
+        self._drop_unsent(dropped, intended=True)
         self.sender.turn()
         for batch in list(self.sender.pending):
             await batch.finished()
@@ -277,10 +268,11 @@ class Transactions:
         told = bool(manager.partitions or self._groups)
         lost = manager.failure is not None or not committed
         try:
-            if told and self.second:
-                answer = await self._end_second(committed=committed)
-            elif told:
-                await end_transaction(self._cluster, manager.transaction, committed=committed)
+            with manager.fencing():
+                if told and self.second:
+                    answer = await self._end_second(committed=committed)
+                elif told:
+                    await end_transaction(self._cluster, manager.transaction, committed=committed)
         except KafkaError as error:
             if not error.retriable:  # else nobody knows whether it has ended: the same may be asked for again
                 self.failed(error)
@@ -316,10 +308,11 @@ class Transactions:
         if not positions:
             return
         try:
-            if not self.second and group.group_id not in self._groups:
-                await self._add_group(group.group_id)
-            self._groups.add(group.group_id)
-            await self._commit_offsets(positions, group)
+            with manager.fencing():
+                if not self.second and group.group_id not in self._groups:
+                    await self._add_group(group.group_id)
+                self._groups.add(group.group_id)
+                await self._commit_offsets(positions, group)
         except KafkaError as error:
             self.failed(error)
             raise
@@ -384,7 +377,7 @@ class Transactions:
         self.changed()
         self._drop_unsent(error)
 
-    def _drop_unsent(self, error: KafkaError) -> None:
+    def _drop_unsent(self, error: KafkaError, *, intended: bool = False) -> None:
         """Nothing more of this transaction can count, so nothing more is sent, and nobody has to wait for it. What is
         under way comes back by itself.
         """
@@ -392,7 +385,7 @@ class Transactions:
         for queue in self.sender.readiness.queues():
             unsent, queue.returned = [*queue.returned, *queue.waiting], []
             for batch in unsent:
-                self.sender.given_up(batch, error)
+                self.sender.given_up(batch, error, intended=intended)
 
 
 def _first_error(response: Any) -> int:

@@ -64,7 +64,7 @@ def test_the_table_is_what_happens(state: State, event: str) -> None:
     assert manager.state is state
     if failed is None:
         assert refusal.value.code is ErrorCode.INVALID_TXN_STATE
-        assert refusal.value.message == f"cannot {event}: the producer is {state.value}"
+        assert refusal.value.message.startswith(f"cannot {event}: the producer is {state.value}")
     else:
         assert refusal.value is failed
 
@@ -91,6 +91,17 @@ def test_the_first_failure_is_the_one_that_is_told() -> None:
         manager.ended(committed=True)
     manager.ended(committed=False)
     assert manager.failure is None
+
+
+def test_being_fenced_counts_for_more_than_a_lost_record() -> None:
+    manager = brought_to(State.ABORTABLE_ERROR)
+    fenced = manager.as_fenced(KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH))
+    manager.die(fenced)
+    manager.die(KafkaError(ErrorCode.INVALID_TXN_STATE, "what followed from it"))
+    with pytest.raises(KafkaError, match=r"transactional\.id id took over") as caught:
+        manager.begin()
+    assert caught.value.code is ErrorCode.PRODUCER_FENCED
+    assert manager.as_fenced(LOST) is LOST
 
 
 def test_sequence_numbers_wrap_and_begin_anew_with_an_epoch() -> None:

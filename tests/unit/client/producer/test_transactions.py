@@ -98,12 +98,12 @@ def test_a_transaction_over_many_batches(broker: Broker, topic: str, second: boo
 
 def test_what_is_not_allowed_when(broker: Broker, topic: str) -> None:
     with transactional(broker, topic) as producer:
-        with pytest.raises(UsageError, match="not initialized"):
+        with pytest.raises(UsageError, match=r"not initialized: call init_transactions\(\) first"):
             producer.send(topic, b"x")
-        with pytest.raises(KafkaError, match="cannot begin"):
+        with pytest.raises(KafkaError, match=r"cannot begin: .* call init_transactions\(\) first"):
             producer.begin_transaction()
         producer.init_transactions()
-        with pytest.raises(UsageError, match="ready"):
+        with pytest.raises(UsageError, match=r"ready: call begin_transaction\(\) first"):
             producer.send(topic, b"x")
         with pytest.raises(KafkaError, match="cannot begin commit"):
             producer.commit_transaction()
@@ -123,13 +123,38 @@ def test_a_newer_producer_fences_the_older(broker: Broker, topic: str, second: b
         new.init_transactions()
         with pytest.raises(KafkaError) as caught:
             old.commit_transaction()
-        assert caught.value.code in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
-        with pytest.raises(KafkaError):
-            old.begin_transaction()
+        assert caught.value.code is ErrorCode.PRODUCER_FENCED
+        assert isinstance(caught.value.__cause__, KafkaError)
+        for call in (old.begin_transaction, old.abort_transaction, old.init_transactions):
+            with pytest.raises(KafkaError, match=rf"PRODUCER_FENCED: another producer with transactional.id {topic}"):
+                call()
         new.begin_transaction()
         new.send(topic, b"new", partition=0)
         new.commit_transaction()
     eventually(lambda: outcomes(broker, topic, 0), lambda found: found == ["data", "abort", "data", "commit"])
+
+
+def test_a_record_of_a_fenced_producer_says_so(broker: Broker, topic: str, second: bool) -> None:
+    with transactional(broker, topic) as old, transactional(broker, topic) as new:
+        old.init_transactions()
+        old.begin_transaction()
+        old.send(topic, b"old", partition=0).result(10)
+        new.init_transactions()
+        late = old.send(topic, b"late", partition=0)
+        with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
+            late.result(10)
+        with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
+            old.abort_transaction()
+
+
+def test_an_abort_warns_of_nothing(broker: Broker, topic: str, caplog: pytest.LogCaptureFixture) -> None:
+    with transactional(broker, topic, linger_ms=60_000) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        dropped = producer.send(topic, b"x")
+        producer.abort_transaction()
+        assert isinstance(dropped.exception(), KafkaError)
+    assert not [record for record in caplog.records if record.name.startswith("tidelog.client.producer")]
 
 
 def test_a_lost_record_makes_the_transaction_abort(broker: Broker, second: bool) -> None:
