@@ -206,3 +206,13 @@ def test_the_search_with_a_warm_section_finds_what_a_plain_one_finds(
     below = [offset for offset in offsets if offset <= target]
     assert index.lookup(target) == ((max(below), len(below) - 1) if below else (0, 0))
     index.close()
+
+
+def test_every_entry_is_found_in_an_index_that_is_longer_than_its_warm_section(home: Home) -> None:
+    """The searches on both sides of where the warm section begins (1024 entries before the last) find their own."""
+    index = offset_index(home, base=0, size=8 * 3000)
+    for slot in range(3000):
+        index.append(10 * slot, slot)
+    found = [index.lookup(10 * slot + 5) for slot in range(3000)]
+    assert found == [(10 * slot, slot) for slot in range(3000)]
+    index.close()
