@@ -44,7 +44,7 @@ class FetchPlan:
     forget: dict[TopicPartition, bytes] = field(default_factory=dict)
 
 
-class FetchSession:
+class FetchSessionHandler:
     """What the broker believes that we want, and the coordinates of the next fetch."""
 
     def __init__(self) -> None:

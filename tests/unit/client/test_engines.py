@@ -19,7 +19,7 @@ from tidelog.client.transaction_requests import init_producer_id
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition as TP
-from tidelog.net.fetch_session import FetchSession
+from tidelog.net.fetch_session import FetchSessionHandler
 from tidelog.protocol.api import ApiKey
 from tidelog.records.format.builder import BatchBuilder
 
@@ -344,7 +344,7 @@ def test_one_brokers_fatal_answer_does_not_cost_what_another_has_sent() -> None:
 
         bad = asyncio.ensure_future(refuse())
         await asyncio.wait([bad])
-        fetcher._sessions[99] = FetchSession()
+        fetcher._sessions[99] = FetchSessionHandler()
         fetcher._in_flight = {99: bad, **fetcher._in_flight}
         assert [piece.topic_partition for piece in await fetcher.poll(60)] == [TP(TOPIC, 0)]
         with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):

@@ -45,7 +45,7 @@ from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_NODE, TopicPartition
 from tidelog.common.uuids import ZERO_UUID
-from tidelog.net.fetch_session import FetchPosition, FetchSession
+from tidelog.net.fetch_session import FetchPosition, FetchSessionHandler
 from tidelog.records.kernel._batches import BatchRun
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class FetchEngine:
         self._replica_age = cluster.config[common.METADATA_MAX_AGE_MS] / 1000
         eager_wait = 0 if self._limits.min_bytes <= 1 else self._limits.max_wait_ms
         self._eager_limits = self._limits._replace(max_wait_ms=eager_wait)
-        self._sessions: dict[_Lane, FetchSession] = {}
+        self._sessions: dict[_Lane, FetchSessionHandler] = {}
         self._in_flight: dict[_Lane, asyncio.Task[None]] = {}
         #: What is being asked for, wherever; none of it is asked for twice.
         self._asked: set[tuple[TopicPartition, int]] = set()
@@ -208,7 +208,7 @@ class FetchEngine:
 
     async def _fetch(self, lane: _Lane, asked: dict[TopicPartition, Asked]) -> None:
         """One exchange on one lane. A failed one costs the session: who knows what the broker has seen."""
-        session = self._sessions.setdefault(lane, FetchSession())
+        session = self._sessions.setdefault(lane, FetchSessionHandler())
         limits = self._limits if lane[1] == _WAITING else self._eager_limits
         positions = {tp: entry.position for tp, entry in asked.items()}
         began = self._cluster.clock.monotonic()

@@ -42,7 +42,7 @@ from tidelog.client.offsets import READ_COMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
-from tidelog.net.fetch_session import FetchPosition, FetchSession
+from tidelog.net.fetch_session import FetchPosition, FetchSessionHandler
 from tidelog.net.pauses import breathe, pause
 from tidelog.records.kernel._batches import BatchRun
 
@@ -96,7 +96,7 @@ class Fetcher:
         self._check_crcs = config[keys.CHECK_CRCS]
         self._give_up_after = config[common.DEFAULT_API_TIMEOUT_MS] / 1000
         self._limits = FetchLimits.of(config, isolation)
-        self._sessions: dict[int, FetchSession] = {}
+        self._sessions: dict[int, FetchSessionHandler] = {}
         self._in_flight: dict[int, asyncio.Task[Any]] = {}
         self._problem: KafkaError | None = None
 
@@ -207,7 +207,7 @@ class Fetcher:
     async def _fetch(self, node_id: int, positions: dict[TopicPartition, FetchPosition]) -> Any:
         """One Fetch of the broker's session."""
         node = await self._cluster.node(node_id)
-        plan = self._sessions.setdefault(node_id, FetchSession()).plan(positions)
+        plan = self._sessions.setdefault(node_id, FetchSessionHandler()).plan(positions)
         return positions, await send_fetch(node, plan, positions, self._limits)
 
     # --- taking answers -----------------------------------------------------------------------------------------------
