@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError, UsageError
 from tidelog.net.client_connection import Buffer, ClientConnection
 from tidelog.net.dialing import Line, dial
 from tidelog.net.stages import api_versions_failed, sasl_failed
@@ -141,7 +141,8 @@ class NodeClient:
     ) -> Any:
         """Send a request and wait for its response (None at once if it is never answered).
 
-        An answer that cannot be read is a KafkaError (NETWORK_EXCEPTION), and the end of the connection.
+        An answer that cannot be read is a KafkaError (NETWORK_EXCEPTION), and the end of the connection. A request that
+        cannot be written is a UsageError: no broker has seen it, and another try would fail in the same way.
         """
         if self._renew_at is not None:
             await self._keep_authenticated()
@@ -159,7 +160,10 @@ class NodeClient:
         if version is None:
             version = self.version_of(key, highest)
         correlation_id = self._correlation_id()
-        frame = encode_request_parts(key, version, correlation_id, self._client_id, request)
+        try:
+            frame = encode_request_parts(key, version, correlation_id, self._client_id, request)
+        except ProtocolError as error:
+            raise UsageError(f"a value has the wrong type, or is out of range: {error}") from error
         if not answered:
             self._connection.send_one_way(frame)
             await self._connection.drain()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.fake_broker import FakeBroker, HangUp
-from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError, UsageError
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader, encode_response
@@ -46,6 +46,18 @@ def test_uses_the_newest_version_that_both_know() -> None:
             with pytest.raises(KafkaError, match="does not serve ListGroups") as refused:
                 await node.send(ListGroupsRequest())
             assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_cannot_be_written_is_not_blamed_on_the_broker() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata) as broker:
+            node = await connect(broker)
+            with pytest.raises(UsageError, match=r"wrong type.*MetadataRequest cannot be encoded"):
+                await node.send(ask(b"orders"))  # type: ignore[arg-type] # a mistake that users make
+            assert (await node.send(ask("orders"))).cluster_id == "orders", "the connection is as good as before"
             await node.close()
 
     asyncio.run(scenario())

@@ -101,7 +101,11 @@ class ClientConfig(Config):
 def parse(
     definition: ConfigDef, mapping: Mapping[str, object] | None = None, keywords: Mapping[str, object] | None = None
 ) -> ClientConfig:
-    """Parse, check, settle. ConfigError for a value that cannot be, UsageError for a keyword that nobody knows."""
+    """Parse, check, settle. ConfigError for a value that cannot be, UsageError for a keyword that nobody knows, and for
+    settings that are no dict: other clients take their servers, or a topic, in this place.
+    """
+    if mapping is not None and not isinstance(mapping, Mapping):
+        raise UsageError(f"settings are a dict or keywords, not {mapping!r}: bootstrap_servers='localhost:9092'")
     originals = dict(mapping or {})
     for keyword, value in (keywords or {}).items():
         name = keyword.replace("_", ".")

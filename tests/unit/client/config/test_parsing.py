@@ -35,6 +35,12 @@ def test_a_broker_must_be_named(keys: ClientKeys) -> None:
         parse(keys, {})
 
 
+@pytest.mark.parametrize("given", ["localhost:9092", ["localhost:9092"], 9092, ""])
+def test_settings_are_a_dict_or_keywords(given: Any) -> None:
+    with pytest.raises(UsageError, match=r"settings are a dict or keywords, not .*: bootstrap_servers="):
+        parse(producer.KEYS, given, {})
+
+
 def test_keywords_are_kafkas_names_with_underscores() -> None:
     config = parse(producer.KEYS, None, {"bootstrap_servers": ["a:1", "b:2"], "linger_ms": 20})
     assert config[common.BOOTSTRAP_SERVERS] == ["a:1", "b:2"]
