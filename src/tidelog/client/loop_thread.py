@@ -42,6 +42,15 @@ class LoopThread:
         """Whether `close` was called; what was begun before may still be ending."""
         return self._closed
 
+    @property
+    def is_of_parent(self) -> bool:
+        """Whether this is a forked child's copy: there is nothing here that the child could end or wait for."""
+        return os.getpid() != self._process
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A client is a thread and sockets: neither goes into a pickle, and so no client does."""
+        raise TypeError("clients cannot be pickled: make one in each process")
+
     def run(self, coroutine: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
         """Its result or its exception. When the time is up it is cancelled, and that is a KafkaError
         (REQUEST_TIMED_OUT); when the wait is interrupted, it is cancelled, too.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import signal
 import threading
 
 import pytest
 
+from tidelog.client.admin.blocking import Admin
+from tidelog.client.consumer.blocking import Consumer
 from tidelog.client.loop_thread import LoopThread
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
@@ -28,6 +31,29 @@ async def value(result):
 
 async def raises(error):
     raise error
+
+
+def test_clients_cannot_be_pickled(loop):
+    with pytest.raises(TypeError, match="clients cannot be pickled: make one in each process"):
+        pickle.dumps(loop)
+    with Admin(bootstrap_servers="localhost:1") as admin, pytest.raises(TypeError, match="clients cannot be pickled"):
+        pickle.dumps(admin)
+
+
+def test_closing_clients_in_a_child_after_a_fork_is_quiet():
+    servers = {"bootstrap.servers": "localhost:1"}
+    clients = [Consumer(servers), Admin(servers)]
+    child = os.fork()
+    if not child:
+        try:
+            for client in clients:
+                client.close()
+        except BaseException:  # the child must not go on with the tests
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for client in clients:
+        client.close()
 
 
 def test_it_starts_with_the_first_use(loop):

@@ -35,8 +35,8 @@ class Admin:
         self._thread = LoopThread("tidelog-admin")
 
     def close(self, timeout: float | None = None) -> None:
-        """Close the connections; calls of other threads fail. Closing twice is no error."""
-        if not self._thread.is_closed:
+        """Close the connections; calls of other threads fail. Closing twice is no error, nor in a forked child."""
+        if not self._thread.is_closed and not self._thread.is_of_parent:
             try:
                 self._thread.run(self._core.close(), timeout)
             finally:

@@ -27,7 +27,7 @@ _NEXT: Mapping[ErrorCode, str] = MappingProxyType(
         _E.UNKNOWN_TOPIC_OR_PARTITION: "topics() lists what there is",
         _E.UNKNOWN_TOPIC_ID: "list_topics() tells the ids",
         _E.INVALID_REPLICATION_FACTOR: "describe_cluster() tells how many brokers there are",
-        _E.INVALID_PARTITIONS: "partitions can be added, never taken away",
+        _E.INVALID_PARTITIONS: "a topic has one at least; they can be added, never taken away",
         _E.INVALID_CONFIG: "describe_configs lists the keys and their types",
         _E.TOPIC_DELETION_DISABLED: "set delete.topic.enable=true on the brokers",
         _E.POLICY_VIOLATION: "the cluster's own rules (create.topic.policy.class.name, alter.config.…) forbid it",

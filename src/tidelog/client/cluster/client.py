@@ -86,6 +86,10 @@ class ClusterClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Connections belong to one process, and so does whatever stands on them."""
+        raise TypeError("clients cannot be pickled: make one in each process")
+
     async def close(self) -> None:
         """Close every connection; requests under way fail with a network error."""
         await self._connections.close()

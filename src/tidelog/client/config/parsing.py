@@ -138,7 +138,7 @@ def reason_without_effect(name: str) -> str | None:
 def _suggestion(name: str, definition: ConfigDef, *, underscores: bool = False) -> str:
     from difflib import get_close_matches  # only for whoever made a mistake
 
-    close = get_close_matches(name, definition.keys, n=1, cutoff=0.7)
+    close = get_close_matches(name, definition.keys, n=1, cutoff=0.75)
     if not close:
         return ""
     return f": did you mean {close[0].replace('.', '_') if underscores else close[0]}?"

@@ -272,8 +272,10 @@ class Consumer:
         self._core.wakeup()
 
     def close(self, timeout: float | None = CLOSE_TIMEOUT) -> None:
-        """Commit if that is automatic, leave the group, run what callbacks are left. Again: nothing."""
-        if self._loop.is_closed:
+        """Commit if that is automatic, leave the group, run what callbacks are left. Again, or in a forked child, which
+        has no part in the group: nothing.
+        """
+        if self._loop.is_closed or self._loop.is_of_parent:
             return
         with self._guard("close"):
             try:

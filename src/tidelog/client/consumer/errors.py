@@ -17,7 +17,8 @@ class OffsetOutOfRangeError(KafkaError):
 
     def __init__(self, tp: TopicPartition, offset: int, log_start_offset: int) -> None:
         self.topic_partition, self.offset, self.log_start_offset = tp, offset, log_start_offset
-        text = f"{tp} does not hold offset {offset} (its log starts at {log_start_offset})"
+        start = f" (its log starts at {log_start_offset})" if log_start_offset >= 0 else ""  # brokers need not say
+        text = f"{tp} does not hold offset {offset}{start}"
         super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, text)
 
 

@@ -13,6 +13,10 @@ def test_the_brokers_text_comes_first_and_then_the_next_step() -> None:
     assert error.message.endswith("; stop its members first, or remove_members_from_consumer_group.")
 
 
+def test_partitions_are_one_at_least() -> None:
+    assert "a topic has one at least" in str(failure(ErrorCode.INVALID_PARTITIONS))
+
+
 def test_what_the_broker_names_is_not_named_twice() -> None:
     assert failure(ErrorCode.TOPIC_ALREADY_EXISTS, "Topic 'a.b' already exists.", "topic a.b").reason == (
         "Topic 'a.b' already exists"

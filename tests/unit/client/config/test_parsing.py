@@ -35,6 +35,11 @@ def test_a_broker_must_be_named(keys: ClientKeys) -> None:
         parse(keys, {})
 
 
+def test_only_names_that_are_close_are_suggested() -> None:
+    with pytest.raises(UsageError, match=r"there is no setting consumer_timeout_ms$"):
+        consuming(consumer_timeout_ms=5)
+
+
 @pytest.mark.parametrize("given", ["localhost:9092", ["localhost:9092"], 9092, ""])
 def test_settings_are_a_dict_or_keywords(given: Any) -> None:
     with pytest.raises(UsageError, match=r"settings are a dict or keywords, not .*: bootstrap_servers="):

@@ -200,3 +200,9 @@ def test_policies_and_times_as_they_are_written() -> None:
             since(wrong)
     with pytest.raises(UsageError, match="time zone"):
         since(datetime(2026, 1, 1))
+
+
+def test_a_log_start_that_the_broker_does_not_tell_is_not_told() -> None:
+    tp = TopicPartition("orders", 0)
+    assert str(OffsetOutOfRangeError(tp, 99, -1)).endswith("does not hold offset 99")
+    assert str(OffsetOutOfRangeError(tp, 1, 5)).endswith("does not hold offset 1 (its log starts at 5)")
