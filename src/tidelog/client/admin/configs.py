@@ -86,6 +86,8 @@ class ConfigAdmin(AdminBase):
         timeout: float | None = None,
     ) -> dict[str, ConfigEntry]:
         """The configs of one resource, by key; see `describe_configs`."""
+        if not isinstance(resource, ConfigResource):
+            raise UsageError(f"expected a ConfigResource, as ConfigResource.topic({resource!r}), not {resource!r}")
         found = await self.describe_configs(
             {resource: keys}, synonyms=synonyms, documentation=documentation, timeout=timeout
         )

@@ -13,6 +13,7 @@ forgets what it knew and looks it up anew, which is all the failover that Kafka'
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, TypeVar
@@ -33,6 +34,7 @@ from tidelog.net.pauses import pause
 from tidelog.net.stages import ConnectError, Stage, advertised_failed
 from tidelog.protocol.messages import FindCoordinatorRequest, MetadataRequest
 
+logger = logging.getLogger("tidelog.client")
 T = TypeVar("T")
 
 #: From the next version on, FindCoordinator asks for many keys at once.
@@ -78,6 +80,8 @@ class ClusterClient:
         )
         self._connections = Connections(self.config, rng=self.rng, dedicated=dedicated)
         self._metadata_failing_since: float | None = None
+        #: Why nobody could be reached, as it was last told; None while somebody can.
+        self._unreachable: object = None
         self._coordinators: dict[tuple[CoordinatorType, str], int] = {}
 
     async def __aenter__(self) -> ClusterClient:
@@ -124,15 +128,27 @@ class ClusterClient:
         failures: list[KafkaError] = []
         for address in await self._candidates():
             try:
-                return await self._connections.get(address)
+                node = await self._connections.get(address)
+                self._unreachable = None
+                return node
             except KafkaError as error:
                 if not error.retriable:
                     raise  # who is refused by one broker is refused by all
                 failures.append(error)
+        texts = "; ".join(error.message for error in failures)
+        self._warn_unreachable(failures, texts)
         if len(failures) == 1:
             raise failures[0]
-        texts = "; ".join(error.message for error in failures)
         raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"no broker can be reached: {texts}")
+
+    def _warn_unreachable(self, failures: list[KafkaError], texts: str) -> None:
+        """Whoever asks tries again, and a `poll` or a `send` may wait for long without a word. So the log has one, when
+        it begins and when it fails in another way: not at each try, of which there are many in a second.
+        """
+        kinds = frozenset(error.stage for error in failures if isinstance(error, ConnectError))
+        if kinds and kinds != self._unreachable:
+            self._unreachable = kinds
+            logger.warning("no broker can be reached, trying on: %s", texts)
 
     async def _candidates(self) -> list[tuple[str, int]]:
         """Whom to try when nobody is connected. Shuffled, so that a thousand clients that lost the same broker do not

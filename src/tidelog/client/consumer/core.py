@@ -42,6 +42,7 @@ from tidelog.client.consumer.interceptors import Interceptors
 from tidelog.client.consumer.metrics import ConsumerMetrics
 from tidelog.client.consumer.positions import Positions
 from tidelog.client.consumer.reset import Reset
+from tidelog.client.consumer.subscribing import partitions_of
 from tidelog.client.consumer.subscription import Mode, PartitionState, SubscriptionState
 from tidelog.client.consumer.turns import Turns
 from tidelog.client.values import ConsumerGroupMetadata
@@ -283,9 +284,7 @@ class ConsumerCore:
 
     async def assign(self, partitions: Iterable[TopicPartition], begin: Reset | None) -> None:
         """Read exactly these; what was read before and goes is committed, if auto-commit is on."""
-        wanted = [TopicPartition(*tp) for tp in partitions]
-        if any(not tp.topic or tp.partition < 0 for tp in wanted):
-            raise UsageError("assign takes partitions of topics with a name, numbered from 0")
+        wanted = partitions_of(partitions)
         if not wanted:
             await self.unsubscribe()
             return

@@ -14,6 +14,7 @@ from typing import Any
 from tidelog.client.consumer.subscription import Mode
 from tidelog.common.errors import UsageError
 from tidelog.common.named_tuple import NamedTuple
+from tidelog.common.types import TopicPartition
 
 
 class ServerPattern(NamedTuple):
@@ -39,3 +40,17 @@ def subscription_of(topics: Topics) -> tuple[Mode, dict[str, Any]]:
     if any(not isinstance(name, str) or not name.strip() for name in names):
         raise UsageError("subscribe takes names of topics that are not empty")
     return Mode.TOPICS, {"names": names} if names else {}
+
+
+def partitions_of(given: Iterable[Any]) -> list[TopicPartition]:
+    """What `assign` takes: pairs of a topic's name and a number. A name alone is a matter for `subscribe`, and a single
+    partition is still a list of one.
+    """
+    wanted = list(given)
+    for each in wanted:
+        pair = isinstance(each, tuple | list) and len(each) == 2
+        if not pair or not isinstance(each[0], str) or not isinstance(each[1], int):
+            raise UsageError(f'assign takes a list of partitions, as [TopicPartition("orders", 0)]: {each!r} is none')
+        if not each[0] or each[1] < 0:
+            raise UsageError("assign takes partitions of topics with a name, numbered from 0")
+    return [TopicPartition(*each) for each in wanted]

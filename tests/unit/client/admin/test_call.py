@@ -138,6 +138,14 @@ def test_one_item_is_not_taken_for_a_list(call: Callable[[Any], Awaitable[Any]])
     run(cluster, scenario)
 
 
+def test_a_resource_is_no_name() -> None:
+    async def scenario(admin: Admin) -> None:
+        with pytest.raises(UsageError, match=r"expected a ConfigResource, as ConfigResource\.topic\('orders'\)"):
+            await admin.describe_config("orders")  # type: ignore[arg-type] # a mistake that users make
+
+    run(Cluster({}), scenario)
+
+
 def test_another_controller_is_looked_for() -> None:
     cluster = Cluster({ApiKey.DELETE_TOPICS: deletions(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER)})
 

@@ -128,3 +128,18 @@ def test_metadata_is_asked_for_anew_when_it_is_too_old() -> None:
         assert asked() == 2
 
     run(scenario, clock=clock, metadata_max_age_ms=5_000)
+
+
+def test_that_nobody_can_be_reached_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        async with ClusterClient({"bootstrap.servers": "127.0.0.1:1", "retry.backoff.ms": "1"}) as cluster:
+            for _ in range(3):
+                with pytest.raises(KafkaError):
+                    await cluster.any_node()
+
+    with caplog.at_level("WARNING", "tidelog.client"):
+        asyncio.run(scenario())
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 1
+    assert told[0].startswith("no broker can be reached, trying on: ")
+    assert "127.0.0.1:1" in told[0]

@@ -12,7 +12,7 @@ from support.consumers import FACES, Face, take, values, write
 from tidelog.client.consumer.blocking import Consumer
 from tidelog.client.consumer.errors import InvalidGroupIdError
 from tidelog.client.consumer.listener import ConsumerRebalanceListener
-from tidelog.client.consumer.subscribing import ServerPattern
+from tidelog.client.consumer.subscribing import ServerPattern, partitions_of
 from tidelog.client.values import OffsetAndMetadata
 from tidelog.common.config import ConfigError
 from tidelog.common.errors import UsageError
@@ -274,3 +274,11 @@ def test_a_topic_is_made_by_the_broker_if_both_sides_allow(face: Face) -> None:
             while not consumer.assignment():
                 consumer.poll(0.05)
             assert "wanted" in consumer.list_topics()
+
+
+@pytest.mark.parametrize(
+    "given", [["orders"], "orders", TopicPartition("orders", 0), [("orders", "0")], [(b"orders", 0)]]
+)
+def test_assign_says_what_it_takes(given: Any) -> None:
+    with pytest.raises(UsageError, match=r'assign takes a list of partitions, as \[TopicPartition\("orders", 0\)\]'):
+        partitions_of(given)
