@@ -69,6 +69,10 @@ class Committing:
         """What to commit: what was given, else everything that was consumed. In the user's thread."""
         if offsets is None:
             return self._subscription.consumed()
+        if not isinstance(offsets, Mapping) or any(not isinstance(tp, tuple) for tp in offsets):
+            raise UsageError(
+                f'commit takes offsets by partition, as {{TopicPartition("orders", 0): 5}}, not {offsets!r}'
+            )
         return {tp: position_of(given) for tp, given in offsets.items()}
 
     async def commit(self, offsets: Offsets, timeout: float | None = None) -> None:

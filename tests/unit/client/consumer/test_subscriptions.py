@@ -282,3 +282,12 @@ def test_a_topic_is_made_by_the_broker_if_both_sides_allow(face: Face) -> None:
 def test_assign_says_what_it_takes(given: Any) -> None:
     with pytest.raises(UsageError, match=r'assign takes a list of partitions, as \[TopicPartition\("orders", 0\)\]'):
         partitions_of(given)
+
+
+@pytest.mark.parametrize("given", [{"orders": 5}, [5], "orders"])
+def test_commit_says_what_it_takes(given: Any) -> None:
+    with (
+        Consumer(bootstrap_servers="127.0.0.1:1", group_id="g") as consumer,
+        pytest.raises(UsageError, match=r'commit takes offsets by partition, as \{TopicPartition\("orders", 0\): 5\}'),
+    ):
+        consumer.commit(given)
