@@ -8,6 +8,7 @@ as long as its client does; but after two seconds of nobody it says whom it wait
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -73,8 +74,10 @@ def client_settings(server: str | None, config_file: str | None, **more: object)
 
 
 def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[Any, Any, T]]) -> T:
-    """Connect, work, disconnect."""
+    """Connect, work, disconnect. Whom we wait for is said in a command's own words, not in those of the log."""
     from tidelog.client.cluster.client import ClusterClient
+
+    logging.getLogger("tidelog.client.cluster").setLevel(logging.ERROR)
 
     async def main() -> T:
         async with ClusterClient(settings) as cluster:

@@ -34,7 +34,7 @@ from tidelog.net.pauses import pause
 from tidelog.net.stages import ConnectError, Stage, advertised_failed
 from tidelog.protocol.messages import FindCoordinatorRequest, MetadataRequest
 
-logger = logging.getLogger("tidelog.client")
+logger = logging.getLogger("tidelog.client.cluster")
 T = TypeVar("T")
 
 #: From the next version on, FindCoordinator asks for many keys at once.
