@@ -77,7 +77,8 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
     """Connect, work, disconnect. Whom we wait for is said in a command's own words, not in those of the log."""
     from tidelog.client.cluster.client import ClusterClient
 
-    logging.getLogger("tidelog.client.cluster").setLevel(logging.ERROR)
+    log = logging.getLogger("tidelog.client.cluster")
+    level = log.level
 
     async def main() -> T:
         async with ClusterClient(settings) as cluster:
@@ -88,6 +89,7 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
                 watching.cancel()
 
     try:
+        log.setLevel(logging.ERROR)
         return asyncio.run(main())
     except KeyboardInterrupt:
         if sys.stderr.isatty():
@@ -98,6 +100,8 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
             raise
         text = error.message if error.message.endswith((".", "?")) else f"{error.message}."
         raise KafkaError(error.code, f"{text} -b or ${SERVER_VARIABLE} names another broker.") from error
+    finally:
+        log.setLevel(level)
 
 
 async def _say_who_is_waited_for(cluster: ClusterClient, settings: dict[str, object]) -> None:
