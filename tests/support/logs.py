@@ -12,6 +12,7 @@ from tidelog.common.scheduler import TimerQueue
 from tidelog.log.config import LogConfig
 from tidelog.log.partition.opening import Checkpointed, LogSettings
 from tidelog.log.partition.partition_log import PartitionLog
+from tidelog.log.producers.state_manager import DEFAULT_EXPIRATION_MS
 from tidelog.log.segment.file_budget import FileBudget
 from tidelog.records.format.attributes import Codec
 from tidelog.records.format.batch import Record, iter_batches
@@ -97,10 +98,21 @@ class LogBench:
         self.config = config or small_config()
 
     def open(
-        self, *, topic_id: bytes | None = None, verify_transactions: bool = False, **checkpointed: Any
+        self,
+        *,
+        topic_id: bytes | None = None,
+        verify_transactions: bool = False,
+        producer_expiration_ms: int = DEFAULT_EXPIRATION_MS,
+        **checkpointed: Any,
     ) -> PartitionLog:
         settings = LogSettings(
-            self.fs, self.clock, seeded_rng(1), self.files, self.scheduler, verify_transactions=verify_transactions
+            self.fs,
+            self.clock,
+            seeded_rng(1),
+            self.files,
+            self.scheduler,
+            producer_expiration_ms=producer_expiration_ms,
+            verify_transactions=verify_transactions,
         )
         return PartitionLog.open(self.dir, self.config, settings, Checkpointed(**checkpointed), topic_id=topic_id)
 
