@@ -52,13 +52,23 @@ def _leader_epoch(metadata: ClusterMetadata, tp: TopicPartition) -> int:
 async def validate(
     cluster: ClusterClient, subscription: SubscriptionState, policy: Reset, problem: Callable[[Exception], None]
 ) -> None:
-    """Compare every position that needs it with its leader's log."""
-    by_leader: dict[int, list[PartitionState]] = {}
-    for part in subscription.partitions.values():
-        if needs_validation(cluster.metadata, part):
-            by_leader.setdefault(cluster.metadata.leader(part.tp).id, []).append(part)
-    for node_id, parts in by_leader.items():
-        await _ask(cluster, node_id, parts, policy, problem)
+    """Compare every position that needs it with its leader's log.
+
+    Nothing is fetched of these partitions meanwhile, so nobody else asks for their leaders: metadata that a failure has
+    shown to be old (a leader of a still later epoch, or none) is asked for anew here, or it would stay old for ever.
+    """
+    topics = {part.tp.topic for part in subscription.partitions.values() if needs_validation(cluster.metadata, part)}
+    try:
+        await cluster.ensure_topics(topics)
+        by_leader: dict[int, list[PartitionState]] = {}
+        for part in subscription.partitions.values():
+            if needs_validation(cluster.metadata, part):
+                by_leader.setdefault(cluster.metadata.leader(part.tp).id, []).append(part)
+        for node_id, parts in by_leader.items():
+            await _ask(cluster, node_id, parts, policy, problem)
+    except KafkaError:
+        cluster.metadata.mark_stale(topics)
+        raise
 
 
 async def _ask(
@@ -91,7 +101,6 @@ async def _ask(
         for answer in topic.partitions:
             part, stand, generation, epoch = stands[TopicPartition(topic.topic, answer.partition)]
             if answer.error_code:
-                cluster.metadata.mark_stale([topic.topic])
                 code = ErrorCode(answer.error_code)
                 raise KafkaError(code, f"OffsetForLeaderEpoch of {part.tp}: {code.text}")
             if part.generation == generation and stand is not None:

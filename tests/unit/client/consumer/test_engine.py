@@ -29,14 +29,22 @@ class Cluster(FakeCluster):
         super().__init__(partitions)
         self.sessions = False  # it has one for all connections, and a consumer has two
         self.epoch_ends: dict[int, int] = {}
+        self.elections = 0  # as many times the next leader is elected while the last one is asked for its epochs
         self.change: Callable[[Any, Any], None] = lambda request, response: None
 
     def _handle(self, header: RequestHeader, request: Any) -> Any:
         if header.api_key == ApiKey.OFFSET_FOR_LEADER_EPOCH:
             asked = request.topics[0].partitions[0]
             end = self.epoch_ends.get(asked.leader_epoch, -1)
+            if self.elections:
+                self.elections -= 1
+                self.leader_epoch += 1
+            fenced = asked.current_leader_epoch != self.leader_epoch
             entry = OffsetForLeaderEpochResponse.EpochEndOffset(
-                partition=asked.partition, leader_epoch=asked.leader_epoch if end >= 0 else -1, end_offset=end
+                error_code=ErrorCode.FENCED_LEADER_EPOCH if fenced else 0,
+                partition=asked.partition,
+                leader_epoch=asked.leader_epoch if end >= 0 else -1,
+                end_offset=end,
             )
             Topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
             return OffsetForLeaderEpochResponse(topics=[Topic(topic=TOPIC, partitions=[entry])])
@@ -215,6 +223,23 @@ def test_a_log_that_was_cut_by_an_election_is_noticed(reset: str) -> None:
         assert await take(consumer, 3) == [b"other", b"history", b"here"]
 
     run(scenario, auto_offset_reset=reset, fetch_max_wait_ms=10)
+
+
+def test_leaders_that_follow_each_other_quickly_hold_nobody_up() -> None:
+    """A broker that restarts is elected more than once: what it is asked at an epoch may be refused for the next."""
+
+    async def scenario(cluster: Cluster, consumer: Consumer) -> None:
+        cluster.append(0, of("a"))
+        await consumer.assign([TP])
+        assert await take(consumer, 1) == [b"a"]
+        cluster.leader_epoch, cluster.epoch_ends, cluster.elections = 1, {0: 1}, 2
+        cluster.append(0, of("b"))
+        consumer._core.cluster.metadata.mark_stale([TOPIC])
+        async with asyncio.timeout(60):
+            assert await take(consumer, 1) == [b"b"]
+        assert (cluster.leader_epoch, cluster.elections) == (3, 0)
+
+    run(scenario, fetch_max_wait_ms=10)
 
 
 @pytest.mark.parametrize("reset", ["earliest", "none"])
