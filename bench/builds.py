@@ -1,11 +1,13 @@
 """One build of Tidelog beside another: what a change of the broker's inside costs or gains.
 
-    PYTHONPATH=tests .venv/bin/python bench/builds.py --before REVISION [--rounds N] [--only TEXT] [--quick]
+    PYTHONPATH=tests .venv/bin/python bench/builds.py --before REVISION [--after REVISION] [--rounds N] [--only TEXT]
 
-The revision is unpacked and its kernel compiled in .cache/builds once. Both brokers are up at the same time, on empty
+A revision is unpacked and its kernel compiled in .cache/builds once; without --after the present tree is the second
+build. Both brokers are up at the same time, on empty
 directories side by side, and every row is measured in turns: before, after, after, before, … A cell is the median with
 the quartiles behind it. Two builds whose quartiles overlap count as equal: this machine's own spread is larger than
 most changes. CPU is the broker's, per request (per megabyte in rows that move megabytes), and is the sturdier figure.
+Packed batches are measured twice: their own rate, and what a small request beside them waits while they are unpacked.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from broker_raw import SHAPES, Peer, Shape
+from broker_raw import LOAD, SHAPES, Peer, Shape, produce
 from coordinator import NUMBERS, SETTINGS, commits, cpu_seconds, joins, prepare, transactions
 
 from support.tidelog import TidelogServer
@@ -74,6 +76,29 @@ def _with_previous(options: Sequence[str]) -> list[tuple[str, str]]:
     return list(zip(["", *options], options, strict=False))
 
 
+def packed_shape(codec: str, records: int) -> Shape:
+    """Batches of 100 B records, packed: megabytes are those on the wire."""
+    shape = produce(f"produce {codec}, {records} x 100 B a batch", 1.0, size=100, records=records)
+    return shape._replace(options=[*shape.options, "--codec", codec])
+
+
+def beside_row(shape: Shape) -> Row:
+    """The p99 of one small request after the other, while another client sends packed batches as fast as it can."""
+
+    def measure(build: Build, seconds: float) -> Figure:
+        peer = Peer("Tidelog", build.address, build.pid)
+        topic = peer.topic(1)
+        options = ["--seconds", str(seconds + 2.5), *shape.options, "--megabytes", "0"]
+        command = [sys.executable, str(LOAD), "produce", build.address, topic, *options]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as load:
+            found = peer.measure(LATENCY, seconds)
+            load.terminate()
+        peer.drop(topic)
+        return Figure(found["p99_us"], 1e6 * found["broker_cpu"] / found["requests_per_s"])
+
+    return Row(f"p99 at 1,000/s beside {shape.name.removeprefix('produce ')}", True, measure)
+
+
 def coordinator_row(name: str, work: Callable[[Build, float, int], float], argument: int) -> Row:
     """Joins are times, and count themselves; the others are rates."""
     times = work is joins
@@ -87,8 +112,13 @@ def coordinator_row(name: str, work: Callable[[Build, float, int], float], argum
     return Row(name, times, measure)
 
 
+LATENCY = next(shape for shape in SHAPES if shape.name == "produce p99 at 1,000/s")
+#: A small batch, one that is just unpacked on the loop, and one that goes to a worker.
+PACKED = [packed_shape(codec, records) for codec in ("snappy", "lz4", "zstd", "gzip") for records in (100, 1000)]
+PACKED += [packed_shape("lz4", 9500)]
 ROWS = [
-    *map(raw_row, SHAPES),
+    *map(raw_row, [*SHAPES, *PACKED]),
+    *(beside_row(shape) for shape in PACKED if "1000" in shape.name),
     *(coordinator_row(f"join to first record, ms, {count} members", joins, count) for count in (1, 10)),
     *(coordinator_row(f"commits per second, {count} connections", commits, count) for count in (16, 200)),
     *(coordinator_row(f"transactions per second, {count} records", transactions, count) for count in (1, 100)),
@@ -137,7 +167,7 @@ def show(row: Row, found: list[list[Figure]]) -> None:
     ratio = statistics.median(values[1]) / statistics.median(values[0])
     cpu_ratio = statistics.median(cpu[1]) / statistics.median(cpu[0])
     print(
-        f"{row.name:36s} {cell(values[0]):>26s} {cell(values[1]):>26s} {ratio:5.2f}x "
+        f"{row.name:40s} {cell(values[0]):>26s} {cell(values[1]):>26s} {ratio:5.2f}x "
         f"{verdict(*values, less_is_better=row.less_is_better):6s} "
         f"{cell(cpu[0]):>26s} {cell(cpu[1]):>26s} {cpu_ratio:5.2f}x {verdict(*cpu, less_is_better=True)}",
         flush=True,
@@ -147,6 +177,7 @@ def show(row: Row, found: list[list[Figure]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", required=True, metavar="REVISION", help="what the present tree is compared with")
+    parser.add_argument("--after", metavar="REVISION", help="the second build; the present tree unless given")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="", help="rows whose name holds this text")
     parser.add_argument("--quick", action="store_true", help="two short rounds, to see that it runs")
@@ -154,11 +185,11 @@ def main() -> None:
     rounds, seconds = (2, 0.5) if given.quick else (given.rounds, 1.5)
     with contextlib.ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        sources = {"before": unpack(given.before), "after": ROOT / "src"}
+        sources = {"before": unpack(given.before), "after": unpack(given.after) if given.after else ROOT / "src"}
         builds = [stack.enter_context(Build(source, home / name)) for name, source in sources.items()]
         for build in builds:
             prepare(build)
-        print(f"{'':36s} {'before':>26s} {'after':>26s}  ratio        {'CPU us before':>26s} {'after':>26s}  ratio")
+        print(f"{'':40s} {'before':>26s} {'after':>26s}  ratio        {'CPU us before':>26s} {'after':>26s}  ratio")
         for row in ROWS:
             if given.only not in row.name:
                 continue
