@@ -11,4 +11,8 @@ class Mutant:
     file: str  # below src/tidelog
     sound: str
     broken: str
-    tests: str  # folders or files below tests/, by blanks
+    tests: str  # below tests/, by blanks: files, or tests in them (file::test); folders only while one looks for a file
+
+    def misplaced(self, source: str) -> bool:
+        """Whether its place in the code is not there (once)."""
+        return source.count(self.sound) != 1

@@ -110,4 +110,18 @@ CLIENTS = [
         "return ConnectError(Stage.API_VERSIONS, peer, str(error), advice)",
         "unit/net/test_stages.py",
     ),
+    Mutant(
+        "missing-topic-is-waited-for",
+        "client/topics.py",
+        "and not await _makes_topics(cluster)",
+        "and False",
+        "unit/client/test_topics.py",
+    ),
+    Mutant(
+        "unknown-client-keys-vanish",
+        "client/config/parsing.py",
+        "for name in config.unknown:",
+        "for name in ():",
+        "unit/client/config/test_parsing.py",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Faults in changes of the cluster and in configs, for `mutants.py`."""
+"""Seeded faults in changes of the cluster and in configs."""
 
 from __future__ import annotations
 
@@ -46,41 +46,6 @@ CONTROL = [
         "if not task.done():",
         "if False:",
         "faults/broker/test_hang_ups.py",
-    ),
-    Mutant(
-        "a-broken-handler-leaves-its-records",
-        "broker/coordinator/group/emitter.py",
-        "            self._undo(error)\n",
-        "",
-        "unit/broker/coordinator/group/test_emitter.py",
-    ),
-    Mutant(
-        "consumer-groups-go-any-way",
-        "broker/coordinator/group/emitter.py",
-        "self._stage = CONSUMER_GROUP.check(self._stage, now)",
-        "self._stage = now",
-        "unit/broker/coordinator/group/consumer/test_states.py",
-    ),
-    Mutant(
-        "a-refused-join-leaves-a-group",
-        "broker/coordinator/group/bridge/migration.py",
-        "        return self._state.consumer.unborn(group_id)\n",
-        "        return self._state.groups.setdefault(group_id, self._state.consumer.unborn(group_id))\n",
-        "unit/broker/coordinator/group/consumer/test_states.py",
-    ),
-    Mutant(
-        "a-downgrade-forgets-assignors",
-        "broker/coordinator/group/bridge/migration.py",
-        "            classic.update(classic.members[member.member_id], member.classic.protocols)\n",
-        "",
-        "unit/broker/coordinator/group/bridge/test_migration.py",
-    ),
-    Mutant(
-        "what-cannot-be-encoded-stays-in-memory",
-        "broker/coordinator/shard.py",
-        "except ProtocolError as error:",
-        "except ZeroDivisionError as error:",
-        "unit/broker/coordinator/group/test_emitter.py",
     ),
     Mutant(
         "changes-at-the-same-time",

@@ -1,4 +1,4 @@
-"""Faults in what has to do with disks (full and failing ones, moves between them, deletion), for `mutants.py`."""
+"""Seeded faults in what has to do with disks (full and failing ones, moves between them, deletion)."""
 
 from __future__ import annotations
 

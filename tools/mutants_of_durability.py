@@ -1,4 +1,4 @@
-"""Faults in what is durable (syncs, the list of what is not synced, a clean stop), for `mutants.py`."""
+"""Seeded faults in what is durable (syncs, the list of what is not synced, a clean stop)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in how requests come, wait, are read and answered, for `mutants.py`."""
+"""Seeded faults in how requests come, wait, are read and answered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REQUESTS = [
         "broker/purgatory/completions.py",
         "if not self._busy:",
         "if True:",
-        "unit/broker/purgatory unit/broker/network/test_chains.py",
+        "unit/broker/purgatory/test_completions.py unit/broker/network/test_chains.py",
     ),
     Mutant(
         "fetch-waits-at-a-segments-end",
@@ -123,5 +123,12 @@ REQUESTS = [
         "lambda waiting: job.cancel() if waiting.cancelled() else None",
         "lambda waiting: self._over(job, outcome, None) if waiting.cancelled() and not job.cancel() else None",
         "unit/broker/test_workers.py",
+    ),
+    Mutant(
+        "nothing-copied-without-sendfile",
+        "net/_socket.h",
+        "errno == EINVAL || errno == ENOSYS ?",
+        "0 ?",
+        "spec/test_zero_copy.py",
     ),
 ]
