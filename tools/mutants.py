@@ -2,7 +2,7 @@
 
     python tools/mutants.py                # all
     python tools/mutants.py index lso      # those whose name contains a word
-    python tools/mutants.py --from 70      # go on with the 70th
+    python tools/mutants.py --from 70      # go on with the 70th; --to ends with one
     python tools/mutants.py --jobs 2       # two at a time, each in a copy of its own
 
 The faults are put, one at a time, into a copy of the source tree; the tests that guard that place run against the
@@ -107,6 +107,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description="Put seeded faults into the code and see that tests notice them.")
     arguments.add_argument("words", nargs="*", help="only faults whose name contains one of these")
     arguments.add_argument("--from", type=int, default=1, dest="first", metavar="N", help="go on with the Nth of them")
+    arguments.add_argument("--to", type=int, default=None, dest="last", metavar="N", help="end with the Nth of them")
     arguments.add_argument("--jobs", type=int, default=1, help="how many are tried at the same time")
     arguments.add_argument("--time-limit", type=int, default=180, help="seconds after which a test counts as hanging")
     given = arguments.parse_args()
@@ -125,7 +126,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(given.jobs) as threads:
         trials = Trials([Tree(Path(scratch) / str(number), given.time_limit) for number in range(given.jobs)])
-        list(threads.map(attempt, list(enumerate(chosen, 1))[given.first - 1 :]))
+        list(threads.map(attempt, list(enumerate(chosen, 1))[given.first - 1 : given.last]))
     failed = counts["SURVIVED"] + counts["SUSPICIOUS"]
     print(f"{counts['killed']} killed, {counts['SUSPICIOUS']} suspicious, {counts['SURVIVED']} survived")
     sys.exit(1 if failed else 0)
