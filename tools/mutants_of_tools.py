@@ -70,16 +70,16 @@ TOOLS = [
     ),
     Mutant(
         "dead-leader-asked-again",
-        "cli/line_producer.py",
-        "self._cluster.metadata.mark_stale([tp.topic])",
-        "self._cluster.metadata.mark_stale([])",
+        "client/producer/sender.py",
+        "            if outcome.code.refresh_metadata:\n",
+        "            if False:\n",
         "unit/cli/test_line_producer.py",
     ),
     Mutant(
         "topic-that-nobody-makes-waited-for",
         "cli/line_producer.py",
         "        await ensure_writable(self._cluster, self._topic)\n",
-        "        await self._cluster.retry(lambda: self._cluster.leader(TopicPartition(self._topic, 0)))\n",
+        "        await Producer.over(self._cluster).partitions_for(self._topic)\n",
         "unit/cli/test_produce_process.py",
     ),
     Mutant(

@@ -77,7 +77,7 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
     """Connect, work, disconnect. Whom we wait for is said in a command's own words, not in those of the log."""
     from tidelog.client.cluster.client import ClusterClient
 
-    log = logging.getLogger("tidelog.client.cluster")
+    log = logging.getLogger("tidelog.client")
     level = log.level
 
     async def main() -> T:

@@ -1,7 +1,7 @@
 """`tidelog produce`: lines of standard input become records of a topic.
 
-Lines are gathered per partition into batches and sent when a batch is full or the input pauses; up to a few batches per
-partition are under way at once. Idempotent, so that a retry never doubles a line.
+Lines are gathered per partition into batches by the client's producer and sent when a batch is full or the input
+pauses. Idempotent, so that a retry never doubles a line.
 
 A line that cannot be read stops everything, after what came before it is written and counted: to skip it would lose a
 record silently, and to go on with a guess would write a wrong one. The count that is told at the end is of acknowledged
@@ -21,6 +21,7 @@ from tidelog.cli.record_text import LineFormat, NewRecord, parse_json
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
 if TYPE_CHECKING:
+    from tidelog.cli.line_producer import LineProducer
     from tidelog.client.cluster.client import ClusterClient
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -70,7 +71,14 @@ def produce(
         nonlocal written
         from tidelog.cli.line_producer import LineProducer
 
-        producer = LineProducer(cluster, topic, compression=compression, acks={"all": -1, "1": 1, "0": 0}[acks])
+        producer = LineProducer(cluster, topic, compression=compression, acks=acks)
+        try:
+            await send(producer)
+        finally:
+            written = producer.written
+            await producer.close()
+
+    async def send(producer: LineProducer) -> None:
         await producer.start()
         if acks == "all" and not producer.idempotent:
             Output().remark("The cluster gives no producer ids: a line whose write is retried may come twice.")
@@ -85,13 +93,14 @@ def produce(
             await producer.finish()
             stop = "" if str(error).endswith("?") else "."
             raise UsageError(f"{error}{stop} {counted(producer.written, 'record')} before it written.") from error
-        finally:
-            written = producer.written
         await producer.finish()
         Output().remark(f"{counted(producer.written, 'record')} written to {topic}.")
 
+    from tidelog.cli.line_producer import NOT_FOR_LINES
+
+    settings = client_settings(server, config_file)
     try:
-        run(client_settings(server, config_file), work)
+        run({name: value for name, value in settings.items() if name not in NOT_FOR_LINES}, work)
     except Interrupted:
         Output().remark(f"Interrupted: {counted(written, 'record')} written to {topic}.")
         raise

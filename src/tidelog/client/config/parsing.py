@@ -93,6 +93,12 @@ class ClientConfig(Config):
         """A copy in which these parsed values hold."""
         return ClientConfig(self.definition, {**self._values, **values}, self.unknown, self.originals)
 
+    def derived(self, keywords: Mapping[str, object]) -> ClientConfig:
+        """The config of a client that stands on the connections of this one's: the same settings, under those given."""
+        given = {keyword.replace("_", ".") for keyword in keywords}
+        kept = {name: value for name, value in self.originals.items() if name in self.definition and name not in given}
+        return parse(self.definition, kept, keywords)
+
     def is_set(self, key: Key[Any]) -> bool:
         """Whether the user set it, even if to the default."""
         return key.name in self.originals

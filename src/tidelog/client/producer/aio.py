@@ -22,13 +22,15 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
-from tidelog.client.config import parse
+from tidelog.client.cluster.client import ClusterClient
+from tidelog.client.config import ClientConfig, parse
 from tidelog.client.config import producer as keys
 from tidelog.client.producer._accumulator import SendPath
 from tidelog.client.producer._batch import RecordFuture
 from tidelog.client.producer.columns import Column, ColumnsFuture
 from tidelog.client.producer.core import Prepared, ProducerCore
 from tidelog.client.producer.record import OnDelivery, ProducerRecord
+from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
@@ -49,11 +51,34 @@ class Producer(SendPath):
     """Writes records to topics. Settings have Kafka's names, in a dict or as keywords with underscores."""
 
     def __init__(self, config: Mapping[str, Any] | None = None, **settings: Unpack[ProducerKeywords]) -> None:
-        self._core = ProducerCore(parse(keys.KEYS, config, settings))
+        self._stand_on(ProducerCore(parse(keys.KEYS, config, settings)))
+
+    @classmethod
+    def over(
+        cls, cluster: ClusterClient, *, detachable: bool = False, **settings: Unpack[ProducerKeywords]
+    ) -> Producer:
+        """A producer that uses the connections of somebody else, who also closes them; `settings` go before theirs.
+
+        `detachable`: transactions are of the first protocol, the only one in which somebody else may end them.
+        """
+        assert isinstance(cluster.config, ClientConfig)
+        producer = cls.__new__(cls)
+        core = ProducerCore(
+            cluster.config.derived(settings),
+            clock=cluster.clock,
+            cluster=cluster,
+            second_protocol=False if detachable else None,
+        )
+        producer._stand_on(core)
+        return producer
+
+    def _stand_on(self, core: ProducerCore) -> None:
+        """What is a face's own."""
+        self._core = core
         self._loop: asyncio.AbstractEventLoop | None = None
         self._line: deque[_InLine] = deque()
         self._usher: asyncio.Task[None] | None = None
-        self._attach(self._core.accumulator)
+        self._attach(core.accumulator)
         self.accumulator.wake = self._wake
 
     def _wake(self) -> None:
@@ -255,6 +280,15 @@ class Producer(SendPath):
     async def abort_transaction(self) -> None:
         """Drop what was not sent yet, and abort."""
         await self._transact(self._core.transactions.abort())
+
+    async def detach_transaction(self) -> OpenTransaction:
+        """Send what is left, and leave the transaction open to whoever gets the result: any process may end it
+        (`client.transaction_requests.end_transaction`) before `transaction.timeout.ms` is over. This producer can only
+        be closed afterwards. For a producer that was made `over` a cluster as `detachable`.
+        """
+        self._wake()
+        await self.drain()
+        return await self._core.transactions.detach()
 
     async def send_offsets_to_transaction(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group_metadata: ConsumerGroupMetadata

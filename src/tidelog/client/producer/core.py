@@ -96,9 +96,12 @@ class ProducerCore:
         rng: Rng | None = None,
         dedicated: bool = False,
         second_protocol: bool | None = None,
+        cluster: ClusterClient | None = None,
     ) -> None:
+        """`cluster`: connections of somebody else, who closes them."""
         self.config = config
-        self.cluster = ClusterClient(config, clock=clock, rng=rng, dedicated=dedicated)
+        self._borrowed = cluster is not None
+        self.cluster = cluster or ClusterClient(config, clock=clock, rng=rng, dedicated=dedicated)
         self.closed = False
         self.max_block = config[keys.MAX_BLOCK_MS] / 1000
         originals = config.originals
@@ -381,7 +384,8 @@ class ProducerCore:
         )
         self.accumulator.give_room()
         await self.sender.close()
-        await self.cluster.close()
+        if not self._borrowed:
+            await self.cluster.close()
         self.interceptors.close()
         for part in (self.key_serializer, self.value_serializer, self.partitioner):
             if part is not None and hasattr(part, "close"):

@@ -79,6 +79,7 @@ TRANSITIONS = {
     (State.IN_TRANSACTION, "begin commit"): State.COMMITTING,
     (State.COMMITTING, "begin commit"): State.COMMITTING,
     (State.COMMITTING, "commit"): State.READY,
+    (State.COMMITTING, "detach"): State.DETACHED,
     (State.COMMITTING, "fail"): State.ABORTABLE_ERROR,
     (State.IN_TRANSACTION, "begin abort"): State.ABORTING,
     (State.ABORTABLE_ERROR, "begin abort"): State.ABORTING,

@@ -35,7 +35,7 @@ from tidelog.client.producer._accumulator import PartitionBatches
 from tidelog.client.producer.produce_requests import LAST_BY_NAME, LAST_EXPLICIT
 from tidelog.client.producer.recovery import Recovery
 from tidelog.client.producer.sender import Sender
-from tidelog.client.producer.transaction_manager import FATAL, State, TransactionManager
+from tidelog.client.producer.transaction_manager import FATAL, OpenTransaction, State, TransactionManager
 from tidelog.client.transaction_requests import add_partitions, end_transaction
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, position_of
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
@@ -257,6 +257,19 @@ class Transactions:
             await batch.finished()
         self._recovery.abandoning = False
         await self._end(committed=False)
+
+    async def detach(self) -> OpenTransaction:
+        """Flush, and leave the open transaction to whoever gets the result. In the second protocol only the producer
+        that ends a transaction learns its next epoch: one that somebody else is to end is of the first.
+        """
+        assert self.sender is not None
+        self._check_transactional()
+        if self.second:
+            raise UsageError("a transaction of the second protocol can only be ended by the producer that began it")
+        self.manager.committing()  # nothing more is written
+        self.changed()
+        await self.sender.flush()
+        return self.manager.detach()
 
     async def _end(self, *, committed: bool) -> None:
         """Ask the coordinator to end the transaction. One that wrote nothing was never told to it, and ends here; a
