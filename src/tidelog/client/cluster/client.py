@@ -41,7 +41,7 @@ T = TypeVar("T")
 _LAST_SINGLE_FIND = 3
 
 #: The connection that requests to group coordinators go through.
-_GROUP_LANE = "group"
+_GROUP = "group"
 
 # After these the coordinator is looked up anew; while it loads or is busy, it is asked again where it is.
 _COORDINATOR_MOVED = frozenset(
@@ -105,14 +105,14 @@ class ClusterClient:
 
     # --- whom to ask --------------------------------------------------------------------------------------------------
 
-    async def node(self, node_id: int, *, lane: str = "") -> NodeClient:
-        """The connection to a broker that metadata names (see `connections` for lanes)."""
+    async def node(self, node_id: int, *, purpose: str = "") -> NodeClient:
+        """The connection to a broker that metadata names (see `connections` for purposes)."""
         known = self.metadata.nodes.get(node_id)
         if known is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
         address = (known.host, known.port)
         try:
-            return await self._connections.get(address, lane=lane)
+            return await self._connections.get(address, purpose=purpose)
         except ConnectError as error:
             if error.stage in (Stage.DNS, Stage.TCP) and address not in self._bootstrap:
                 raise advertised_failed(node_id, error) from error
@@ -170,8 +170,8 @@ class ClusterClient:
         node_id = self._coordinators.get((kind, key), NO_NODE)
         if node_id not in self.metadata.nodes:
             node_id = await self._find_coordinator(kind, key)
-        lane = _GROUP_LANE if kind is CoordinatorType.GROUP else ""
-        return await self.node(node_id, lane=lane)
+        purpose = _GROUP if kind is CoordinatorType.GROUP else ""
+        return await self.node(node_id, purpose=purpose)
 
     def known_coordinator(self, kind: CoordinatorType, key: str) -> Node | None:
         """The coordinator that was found last, without asking anybody."""

@@ -1,4 +1,4 @@
-"""The connections of one client: one per broker (and lane), made when they are wanted, closed when nobody wants them.
+"""The connections of one client: one per broker (and purpose), made when wanted, closed when nobody wants them.
 
     connections = Connections(config, rng=rng)
     node = await connections.get(("broker-1", 9092))
@@ -13,9 +13,10 @@ grows alike (`socket.connection.setup.timeout.ms`, up to its `.max.`): a path th
 **Idle connections** are closed after `connections.max.idle.ms`, before the broker does it: a request that is sent while
 the other side closes is lost, and nobody knows whether it was served.
 
-**Lanes.** A broker answers a connection's requests in their order, so what waits at the broker (a JoinGroup for
-minutes, a Fetch for half a second) makes all that follows wait. A lane is another connection to the same broker: groups
-have one, so that heartbeats and commits never queue behind a fetch, nor fetches behind a rebalance.
+**Purposes.** A broker answers a connection's requests in their order, so what waits at the broker (a JoinGroup for
+minutes, a Fetch for half a second) makes all that follows wait. What waits has a purpose of its own, and with it
+another connection to the same broker: groups have one, so that heartbeats and commits never queue behind a fetch, nor
+fetches behind a rebalance.
 """
 
 from __future__ import annotations
@@ -86,10 +87,10 @@ class Connections:
         return any(node.is_open for node in self._nodes.values())
 
     def least_loaded(self) -> NodeClient | None:
-        """The open connection with the fewest requests in flight; any of those that have as few. Lanes do not count:
-        what waits in them may wait for long.
+        """The open connection with the fewest requests in flight; any of those that have as few. Those with
+        a purpose of their own do not count: what waits there may wait for long.
         """
-        nodes = [node for (_, lane), node in self._nodes.items() if node.is_open and not lane]
+        nodes = [node for (_, purpose), node in self._nodes.items() if node.is_open and not purpose]
         if not nodes:
             return None
         fewest = min(node.in_flight for node in nodes)
@@ -102,18 +103,18 @@ class Connections:
 
     # --- getting one --------------------------------------------------------------------------------------------------
 
-    async def get(self, address: Address, *, lane: str = "") -> NodeClient:
+    async def get(self, address: Address, *, purpose: str = "") -> NodeClient:
         """The open connection, or a new one; `ConnectError` if there is none to be had."""
-        node = self._nodes.get((address, lane))
+        node = self._nodes.get((address, purpose))
         if node is not None and node.is_open:
             return node
-        async with self._locks.setdefault((address, lane), asyncio.Lock()):
-            node = self._nodes.get((address, lane))
+        async with self._locks.setdefault((address, purpose), asyncio.Lock()):
+            node = self._nodes.get((address, purpose))
             if node is None or not node.is_open:
                 if (seconds := self.wait_of(address)) > 0:
                     await pause(seconds)
                 node = await self._connect(address)
-                self._nodes[address, lane] = node
+                self._nodes[address, purpose] = node
                 self._watch(node)
         return node
 

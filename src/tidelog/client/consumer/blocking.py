@@ -26,6 +26,7 @@ from tidelog.client.consumer._records import ConsumerRecord
 from tidelog.client.consumer.arrow import ArrowDelivery
 from tidelog.client.consumer.committing import CommitCallback, GivenOffsets
 from tidelog.client.consumer.core import ConsumerCore
+from tidelog.client.consumer.face import CLOSE_TIMEOUT, ConsumerFace
 from tidelog.client.consumer.guard import of_threads
 from tidelog.client.consumer.records import EMPTY, ConsumerRecords
 from tidelog.client.consumer.reset import EARLIEST, LATEST, Since
@@ -41,16 +42,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidelog.client.config.typed import ConsumerKeywords
-    from tidelog.client.consumer.handling.lanes import Ordering
+    from tidelog.client.consumer.handling.job_queues import Ordering
     from tidelog.client.consumer.handling.policies import Policy
 
 T = TypeVar("T")
 
-#: How long `close` waits for others, as in Java.
-CLOSE_TIMEOUT = 30.0
 
-
-class Consumer:
+class Consumer(ConsumerFace):
     """Reads records. Settings by Kafka's names in a dict, or as keywords with underscores."""
 
     def __init__(
@@ -87,14 +85,6 @@ class Consumer:
         """Read these, without a group's help; `since="10m"` begins with what is ten minutes old."""
         begin = None if since is None else since_of(since)
         self._call("assign", self._core.assign(list(partitions), begin))
-
-    def assignment(self) -> frozenset[TopicPartition]:
-        """The partitions that are read at present: those given to `assign`, or by the group."""
-        return frozenset(self._core.subscription.partitions)
-
-    def subscription(self) -> frozenset[str]:
-        """The subscribed names; of a pattern, those that it has found."""
-        return self._core.subscription.names
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -192,10 +182,6 @@ class Consumer:
         """Go on with these, where they were paused."""
         self._call("resume", self._core.resume(list(partitions)))
 
-    def paused(self) -> frozenset[TopicPartition]:
-        """Those that wait for `resume`."""
-        return frozenset(tp for tp, part in self._core.subscription.partitions.items() if part.paused)
-
     # --- commits ------------------------------------------------------------------------------------------------------
 
     def commit(self, offsets: GivenOffsets | None = None, timeout: float | None = None) -> None:
@@ -253,23 +239,7 @@ class Consumer:
         """How far each assigned partition's position is behind its end, asked now."""
         return self._call("lag", queries.lag(self._core))
 
-    def current_lag(self, partition: TopicPartition) -> int | None:
-        """The lag as of the last fetch, without asking; None if it is not known."""
-        return queries.current_lag(self._core, partition)
-
-    def health(self) -> queries.ConsumerHealth:
-        """How it is, and why it is not well, without asking anybody."""
-        return queries.health(self._core)
-
-    def metrics(self) -> dict[str, Any]:
-        """Counters since the start; see `metrics` for the names."""
-        return self._core.metrics.snapshot(self._core.clock.monotonic())
-
     # --- the end ------------------------------------------------------------------------------------------------------
-
-    def wakeup(self) -> None:
-        """End the call that another thread is inside of, or the next one, with `WakeupError`."""
-        self._core.wakeup()
 
     def close(self, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """Commit if that is automatic, leave the group, run what callbacks are left. Again, or in a forked child, which

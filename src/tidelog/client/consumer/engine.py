@@ -12,10 +12,10 @@ Bounds: a partition is asked for while less than `max.partition.fetch.bytes` of 
 less than `fetch.max.bytes` are. So at most about two answers per partition are held, however slow the reader; and a
 fast reader never waits, as the next answer is on its way while it takes the one before.
 
-Two lanes to each broker, so that nobody waits for somebody else's records. A broker answers a fetch when any of its
-partitions has something, or after `fetch.max.wait.ms`: a partition that becomes wanted meanwhile would wait for that
-(in Java's consumer it does). So partitions that are read to their end are asked for on one connection, which may wait,
-and those that are known to have more, or were not asked before, on another, which never does.
+Two connections to each broker, so that nobody waits for somebody else's records. A broker answers a fetch when any of
+its partitions has something, or after `fetch.max.wait.ms`: a partition that becomes wanted meanwhile would wait for
+that (in Java's consumer it does). So partitions that are read to their end are asked for on one connection, which may
+wait, and those that are known to have more, or were not asked before, on another, which never does.
 
 Memory: an answer lies where the socket put it, and records point into it; nothing is copied on the way to the user. It
 is let go when its records are, so the bound above holds for a program that does not collect records.
@@ -39,6 +39,7 @@ from tidelog.client.config import consumer as keys
 from tidelog.client.consumer._records import Decoders, RecordCursor
 from tidelog.client.consumer.errors import OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.consumer.fetch_request import FetchLimits, send_fetch
+from tidelog.client.consumer.fetched_batches import end_offset
 from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
 from tidelog.client.offsets import READ_COMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -46,7 +47,6 @@ from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_NODE, TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.net.fetch_session import FetchPosition, FetchSessionHandler
-from tidelog.records.kernel._batches import BatchRun
 
 if TYPE_CHECKING:
     from tidelog.client.consumer.metrics import ConsumerMetrics
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tidelog.client.consumer")
 
-#: The lanes, by the names of their connections. The one that waits has its own; the other shares that of questions.
+#: What the two connections are for. The one that waits has its own; the other shares that of questions.
 _WAITING = "fetch"
 _EAGER = ""
 
 #: What cannot be read may be whole the next time, on another connection.
 _UNREADABLE = ErrorCode.NETWORK_EXCEPTION
 
-#: A broker and one of the lanes to it.
-_Lane = tuple[int, str]
+#: A broker, and which of the two connections to it.
+_Way = tuple[int, str]
 
 
 class Buffered(NamedTuple):
@@ -109,8 +109,8 @@ class FetchEngine:
         self._replica_age = cluster.config[common.METADATA_MAX_AGE_MS] / 1000
         eager_wait = 0 if self._limits.min_bytes <= 1 else self._limits.max_wait_ms
         self._eager_limits = self._limits._replace(max_wait_ms=eager_wait)
-        self._sessions: dict[_Lane, FetchSessionHandler] = {}
-        self._in_flight: dict[_Lane, asyncio.Task[None]] = {}
+        self._sessions: dict[_Way, FetchSessionHandler] = {}
+        self._in_flight: dict[_Way, asyncio.Task[None]] = {}
         #: What is being asked for, wherever; none of it is asked for twice.
         self._asked: set[tuple[TopicPartition, int]] = set()
         self._kicked = asyncio.Event()
@@ -159,14 +159,14 @@ class FetchEngine:
             self._failed(ready, error)
             return
         self._positions.start()  # new leaders may have become known: positions are compared with their logs first
-        wanted: dict[_Lane, dict[TopicPartition, Asked]] = {}
+        wanted: dict[_Way, dict[TopicPartition, Asked]] = {}
         for part in ready:
             if self._may_ask(part, now):  # still, after the wait
                 self._want(part, wanted, now)
-        for lane, asked in wanted.items():
-            if lane not in self._in_flight:
+        for way, asked in wanted.items():
+            if way not in self._in_flight:
                 self._asked.update((tp, entry.generation) for tp, entry in asked.items())
-                self._in_flight[lane] = asyncio.create_task(self._fetch(lane, asked))
+                self._in_flight[way] = asyncio.create_task(self._fetch(way, asked))
 
     def _may_ask(self, part: PartitionState, now: float) -> bool:
         """Whether it is wanted, not asked for already, standing on sound ground, and there is room for more of it.
@@ -179,7 +179,7 @@ class FetchEngine:
             return False
         return part.buffered == 0 or (part.buffered < self._limits.partition_bytes and not self._full)
 
-    def _want(self, part: PartitionState, wanted: dict[_Lane, dict[TopicPartition, Asked]], now: float) -> None:
+    def _want(self, part: PartitionState, wanted: dict[_Way, dict[TopicPartition, Asked]], now: float) -> None:
         """Note what to ask whom for this partition."""
         metadata = self._cluster.metadata
         try:
@@ -199,21 +199,21 @@ class FetchEngine:
         part.topic_id = topic_id
         epoch = metadata.partition(part.tp).leader_epoch
         position = FetchPosition(part.fetch_position, self._limits.partition_bytes, epoch, topic_id)
-        lane = _WAITING if 0 <= self._end_of(part) <= part.fetch_position else _EAGER
-        wanted.setdefault((node_id, lane), {})[part.tp] = Asked(part, part.generation, position)
+        purpose = _WAITING if 0 <= self._end_of(part) <= part.fetch_position else _EAGER
+        wanted.setdefault((node_id, purpose), {})[part.tp] = Asked(part, part.generation, position)
 
     def _end_of(self, part: PartitionState) -> int:
         """Up to where the broker shows records, as it last said; -1 if it has not."""
         return part.last_stable_offset if self._limits.isolation == READ_COMMITTED else part.high_watermark
 
-    async def _fetch(self, lane: _Lane, asked: dict[TopicPartition, Asked]) -> None:
-        """One exchange on one lane. A failed one costs the session: who knows what the broker has seen."""
-        session = self._sessions.setdefault(lane, FetchSessionHandler())
-        limits = self._limits if lane[1] == _WAITING else self._eager_limits
+    async def _fetch(self, way: _Way, asked: dict[TopicPartition, Asked]) -> None:
+        """One exchange on one connection. A failed one costs the session: who knows what the broker has seen."""
+        session = self._sessions.setdefault(way, FetchSessionHandler())
+        limits = self._limits if way[1] == _WAITING else self._eager_limits
         positions = {tp: entry.position for tp, entry in asked.items()}
         began = self._cluster.clock.monotonic()
         try:
-            node = await self._cluster.node(lane[0], lane=lane[1])
+            node = await self._cluster.node(way[0], purpose=way[1])
             response = await send_fetch(node, session.plan(positions), positions, limits)
             self._metrics.fetched(self._cluster.clock.monotonic() - began, response.throttle_time_ms)
             if session.accept(response.error_code, response.session_id):
@@ -235,7 +235,7 @@ class FetchEngine:
             for entry in asked.values():
                 self._wait(entry.part)
         finally:
-            del self._in_flight[lane]
+            del self._in_flight[way]
             self._asked.difference_update((tp, entry.generation) for tp, entry in asked.items())
             self.kick()
 
@@ -277,7 +277,7 @@ class FetchEngine:
         if not data.records:
             return False
         try:
-            behind = scan(data.records, check=self._check_crcs)
+            behind = end_offset(data.records, check=self._check_crcs)
         except KafkaError as error:
             self._problem(KafkaError(error.code, f"{part.tp} from offset {part.fetch_position}: {error.message}"))
             self._wait(part)
@@ -328,21 +328,3 @@ class FetchEngine:
         now = self._cluster.clock.monotonic()
         waits = [part.blocked_until - now for part in self._subscription.partitions.values() if part.fetchable]
         return max(min((wait for wait in waits if wait > 0), default=self._replica_age), 0.001)
-
-
-def scan(records: memoryview, *, check: bool = False) -> int | None:
-    """The offset behind the last whole batch; the checksums of all of them if asked for.
-
-    The run is released whatever happens: before Python 3.12.8 the garbage collector crashes on a memoryview that is
-    part of a cycle (as exceptions often are) while somebody else holds its buffer.
-    """
-    run = BatchRun(records)
-    try:
-        run.scan()
-        if not len(run):
-            return None
-        if check:
-            run.check(crc=True, records=False)
-        return int(run.header(len(run) - 1).last_offset) + 1
-    finally:
-        run.release()

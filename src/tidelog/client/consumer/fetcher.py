@@ -38,13 +38,13 @@ from tidelog.client.config import consumer as keys
 from tidelog.client.consumer.errors import OffsetOutOfRangeError as OffsetOutOfRangeError
 from tidelog.client.consumer.errors import TopicRecreatedError as TopicRecreatedError
 from tidelog.client.consumer.fetch_request import FetchLimits, send_fetch
+from tidelog.client.consumer.fetched_batches import end_offset
 from tidelog.client.offsets import READ_COMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
 from tidelog.net.fetch_session import FetchPosition, FetchSessionHandler
 from tidelog.net.pauses import breathe, pause
-from tidelog.records.kernel._batches import BatchRun
 
 
 @dataclass
@@ -273,10 +273,10 @@ class Fetcher:
         part.visible = data.last_stable_offset if self._limits.isolation == READ_COMMITTED else data.high_watermark
         if not data.records:
             return []
-        last_offset = _scan(data.records)
-        if last_offset is None:
+        behind = end_offset(data.records)
+        if behind is None:
             return []
-        start, part.position = part.position, max(part.position, last_offset + 1)
+        start, part.position = part.position, max(part.position, behind)
         aborted = [(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
         return [
             Fetched(
@@ -289,7 +289,7 @@ class Fetcher:
         problem: its partition goes back to where it was, and what comes of the next fetch is dropped."""
         try:
             if self._check_crcs:
-                _scan(piece.records, check=True)
+                end_offset(piece.records, check=True)
         except KafkaError as error:
             self.ranges[piece.topic_partition].position = piece.start
             self._problem = self._problem or error
@@ -328,21 +328,3 @@ def _is_empty(response: Any) -> bool:
     """Whether a broker that was free to answer has nothing to show, nor to object, for any partition."""
     parts = [data for topic in response.responses for data in topic.partitions]
     return not response.throttle_time_ms and not any(data.error_code or data.records for data in parts)
-
-
-def _scan(records: memoryview, *, check: bool = False) -> int | None:
-    """The last offset of the last whole batch; the checksums of all of them if asked for.
-
-    The run is released whatever happens: before Python 3.12.8 the garbage collector crashes on a memoryview that is
-    part of a cycle (as exceptions often are) while somebody else holds its buffer.
-    """
-    run = BatchRun(records)
-    try:
-        run.scan()
-        if not len(run):
-            return None
-        if check:
-            run.check(crc=True, records=False)
-        return int(run.header(len(run) - 1).last_offset)
-    finally:
-        run.release()

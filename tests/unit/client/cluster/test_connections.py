@@ -56,7 +56,7 @@ def test_ten_tasks_share_one_connection() -> None:
             pool = connections()
             nodes = await asyncio.gather(*(pool.get(at(broker)) for _ in range(10)))
             assert len(set(nodes)) == broker.connections == 1
-            assert await pool.get(at(broker), lane="group") is not nodes[0]
+            assert await pool.get(at(broker), purpose="group") is not nodes[0]
             assert broker.connections == 2
             await pool.close()
 
@@ -69,14 +69,14 @@ def test_the_least_loaded_is_who_has_the_fewest_in_flight() -> None:
             pool = connections()
             assert pool.least_loaded() is None
             busy, idle = await pool.get(at(first)), await pool.get(at(second))
-            lane = await pool.get(at(first), lane="group")
+            apart = await pool.get(at(first), purpose="group")
             asking = [asyncio.create_task(busy.send(MetadataRequest(topics=[]))) for _ in range(2)]
             await asyncio.sleep(0)
             assert {pool.least_loaded() for _ in range(20)} == {idle}
             asking += [asyncio.create_task(idle.send(MetadataRequest(topics=[]))) for _ in range(3)]
             await asyncio.sleep(0)
-            assert {pool.least_loaded() for _ in range(20)} == {busy}, "a lane is not asked, however idle"
-            assert lane.in_flight == 0
+            assert {pool.least_loaded() for _ in range(20)} == {busy}, "one with a purpose is not asked, however idle"
+            assert apart.in_flight == 0
             await pool.close()
             assert all(isinstance(e, KafkaError) for e in await asyncio.gather(*asking, return_exceptions=True))
 

@@ -102,7 +102,7 @@ def test_a_fetch_says_what_the_settings_say() -> None:
 
 
 def test_what_is_there_is_asked_for_without_waiting_and_what_is_to_come_with_it() -> None:
-    """Two lanes: a partition that has more must not wait behind one that is at its end."""
+    """Two connections: a partition that has more must not wait behind one that is at its end."""
 
     async def scenario(cluster: Cluster, consumer: Consumer) -> None:
         cluster.append(0, of("a"))

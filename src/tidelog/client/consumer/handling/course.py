@@ -145,7 +145,7 @@ class Course:
                 job.warned = True
                 logger.warning(
                     "the handler %s has been at %s for %.0f s (max.poll.interval.ms is %.0f s): nothing behind it in "
-                    "its lane is handled, and no commit passes it",
+                    "its queue is handled, and no commit passes it",
                     self.name, job.place, now - job.began, limit,
                 )  # fmt: skip
 

@@ -46,7 +46,7 @@ class Retry:
     """`times` more attempts, `backoff` seconds before the first, twice as long before each further one, up to
     `backoff_max`; only for errors of the kinds in `on`. What remains goes to `fallback`.
 
-    Lanes wait meanwhile: with `ordering="partition"` nothing of this partition is handled until its record is done
+    Its queue waits meanwhile: with `ordering="partition"` nothing of this partition is handled until its record is done
     with, or the order would be broken.
     """
 

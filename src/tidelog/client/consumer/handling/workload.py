@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tidelog.client.consumer._records import ConsumerRecord
-from tidelog.client.consumer.handling.lanes import Lanes, lane_of
+from tidelog.client.consumer.handling.job_queues import JobQueues, queue_of
 from tidelog.client.consumer.handling.tracker import OffsetTracker
 from tidelog.client.consumer.records import ConsumerRecords
 from tidelog.client.values import OffsetAndMetadata
@@ -51,16 +51,16 @@ class Workload:
     def __init__(self, ordering: str, concurrency: int) -> None:
         if concurrency < 1:
             raise UsageError(f"concurrency={concurrency}: expected 1 or more")
-        self._lane_of = lane_of(ordering)
+        self._queue_of = queue_of(ordering)
         self._concurrency = concurrency
-        self._lanes: Lanes[Job] = Lanes()
+        self._queues: JobQueues[Job] = JobQueues()
         self._trackers: dict[TopicPartition, OffsetTracker] = {}
         self.at_work: set[Job] = set()
 
     @property
     def queued(self) -> int:
         """Polled, and not begun."""
-        return self._lanes.queued
+        return self._queues.queued
 
     @property
     def is_full(self) -> bool:
@@ -80,7 +80,7 @@ class Workload:
             for record in records.records(tp):
                 epoch = NO_EPOCH if record.leader_epoch is None else record.leader_epoch
                 tracker.begin(record.offset, epoch)
-                self._lanes.add(self._lane_of(record), Job(record, tracker))
+                self._queues.add(self._queue_of(record), Job(record, tracker))
                 if tp not in records.next_offsets:  # an interceptor has made another list
                     behind = OffsetAndMetadata(record.offset + 1, epoch)
             if behind is not None:
@@ -90,7 +90,7 @@ class Workload:
         """A job to begin now, if one may."""
         if len(self.at_work) >= self._concurrency:
             return None
-        job = self._lanes.take()
+        job = self._queues.take()
         if job is not None:
             self.at_work.add(job)
         return job
@@ -106,12 +106,12 @@ class Workload:
 
     def _leave(self, job: Job) -> None:
         self.at_work.discard(job)
-        self._lanes.release(self._lane_of(job.record))
+        self._queues.release(self._queue_of(job.record))
 
     def drop_queued(self, partitions: Iterable[TopicPartition] | None = None) -> None:
         """Begin nothing more of these partitions (None: of any); what is at work goes on."""
         going = None if partitions is None else frozenset(partitions)
-        self._lanes.drop(lambda job: going is None or job.record.topic_partition in going)
+        self._queues.drop(lambda job: going is None or job.record.topic_partition in going)
 
     def working_on(self, partitions: Iterable[TopicPartition]) -> set[Job]:
         """What has to end before these partitions can be given back in good order."""

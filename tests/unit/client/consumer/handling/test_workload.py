@@ -37,7 +37,7 @@ def offsets(jobs: list[Job]) -> list[tuple[int, int]]:
     return [(job.record.partition, job.record.offset) for job in jobs]
 
 
-def test_a_partition_is_a_lane() -> None:
+def test_a_partition_is_a_queue() -> None:
     workload = Workload("partition", 8)
     workload.add(batch((A, 0, b"x"), (A, 1, b"y"), (B, 7, b"x")))
     first = taken(workload)
@@ -46,7 +46,7 @@ def test_a_partition_is_a_lane() -> None:
     assert offsets(taken(workload)) == [(0, 1)]
 
 
-def test_a_key_is_a_lane_and_no_key_is_none() -> None:
+def test_a_key_is_a_queue_and_no_key_is_none() -> None:
     workload = Workload("key", 8)
     workload.add(batch((A, 0, b"x"), (A, 1, b"x"), (A, 2, b"y"), (A, 3, None), (A, 4, None)))
     assert sorted(offsets(taken(workload))) == [(0, 0), (0, 2), (0, 3), (0, 4)]
@@ -113,7 +113,7 @@ def test_what_makes_no_sense_is_refused(ordering: str, concurrency: int) -> None
 
 @given(st.integers(0, 2**32), st.sampled_from(["partition", "key"]), st.integers(1, 5))
 def test_order_and_commits_hold_whatever_happens(seed: int, ordering: str, concurrency: int) -> None:
-    """Polls, endings, failures to come, commits and rebalances in any order: per lane the order of offsets, each
+    """Polls, endings, failures to come, commits and rebalances in any order: per queue the order of offsets, each
     record once, and no commit past one that is not done."""
     chance = random.Random(seed)
     workload, upto, committed = Workload(ordering, concurrency), defaultdict(int), defaultdict(int)
