@@ -135,8 +135,10 @@ def differs(field: Field, value: str) -> str:
         return f"{value} is not None"
     if field.array:
         return f"({value} is None or len({value}))" if field.nullable else value
-    if field.struct:
-        return f"{value} != {field.struct.name}()"
+    if field.struct:  # field by field: to make one of the defaults for each answer would cost more than the answer
+        parts = [differs(one, f"{value}.{one.name}") for one in field.struct.fields]
+        null = [f"{value} is None"] if field.nullable else []
+        return f"({' or '.join([*null, *parts, f'{value}.unknown_tags'])})"
     if field.type == "uuid":
         return f"{value} != NO_UUID"
     return f"{value} != {field.default!r}"

@@ -23,6 +23,7 @@ from tidelog.broker.replication.produce_rules import (
     TELL_NO_START,
     Records,
     largest_batch,
+    on_the_loop,
     produce_rules,
     refuse_base_offset,
 )
@@ -208,13 +209,13 @@ class Partition:
         *,
         request_version: int = 13,
         origin: AppendOrigin = AppendOrigin.CLIENT,
-        max_unpacked: int | None = None,
+        on_loop: bool = False,
     ) -> ValidatedRecords:
         """Check and, where needed, convert what a client sent. May run on a thread: it reads only what never changes,
         but for the log's end, which is a guess (`still_fits`).
 
         What is sent may not be larger than `max.message.bytes`, however small it would be in the log; so nothing larger
-        is ever unpacked. What is made of it is measured when it is appended. `max_unpacked`: give up at so many bytes.
+        is ever unpacked. What is made of it is measured when it is appended. `on_loop`: give up on what unpacks to much.
         """
         if origin is AppendOrigin.CLIENT:
             refuse_base_offset(records)
@@ -223,7 +224,7 @@ class Partition:
                 raise self.log.too_large(size)
         return validate_produce(
             records,
-            self.rules if max_unpacked is None else self.rules._replace(max_unpacked_bytes=max_unpacked),
+            on_the_loop(self.rules) if on_loop else self.rules,
             now_ms=self._clock.time_ms(),
             origin=origin,
             request_version=request_version,

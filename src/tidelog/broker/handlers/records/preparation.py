@@ -2,9 +2,8 @@
 
 A batch that is stored as it came needs a checksum and a look at its records. One that is packed must be unpacked for
 that, one of an old magic converted, and one whose topic has a `compression.type` of its own packed again: milliseconds,
-in which the event loop would serve nobody. So only what is surely quick is done at
-once; the rest goes to a worker thread, and the connection's next request waits, so that a producer's batches stay in
-order.
+in which the event loop would serve nobody. So only what is surely quick is done at once; the rest goes to a worker
+thread, and the connection's next request waits, so that a producer's batches stay in order.
 
 Packing messages of an old magic writes their offsets into the packed bytes: those from the log's end when the work
 began. If another producer has appended meanwhile, the work is done again, at last on the loop where nobody can come in
@@ -34,26 +33,30 @@ QUICK_CODECS = frozenset({Codec.SNAPPY, Codec.LZ4})
 QUICKLY_PACKED_ON_LOOP = 64 << 10
 #: Messages of magic 0 and 1 have a checksum each, and may have to be converted.
 MESSAGES_ON_LOOP = 1 << 20
-#: Few packed bytes may hold many: what turns out to hold more than this goes to a thread after all.
-UNPACKED_ON_LOOP = 256 << 10
 #: How often a set is packed on a thread for offsets that others then take.
 PACKINGS = 3
 
 
-async def prepare(workers: Workers, partition: Partition, records: Any, version: int) -> ValidatedRecords:
-    """Check and convert, at once if that is quick, on a thread if it takes long.
+def prepare_at_once(partition: Partition, records: Any, version: int) -> ValidatedRecords | None:
+    """Check and convert what is surely quick; None: it is not, or turned out not to be.
 
-    Few packed bytes may unpack to many: a small batch is tried on the loop with a limit, and goes to a thread if it
-    turns out to be a large one.
+    Few packed bytes may unpack to many: a small batch is tried with a limit, and left to a thread if it is a large one.
     """
-    work = partial(partition.prepare, records, request_version=version)
-    if _is_quick(partition, records):
-        try:
-            return work(max_unpacked=UNPACKED_ON_LOOP) if codec_of(records) else work()
-        except KafkaError as error:
-            if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
-                raise
-    return await workers.run(work)
+    if not _is_quick(partition, records):
+        return None
+    if not codec_of(records):
+        return partition.prepare(records, request_version=version)
+    try:
+        return partition.prepare(records, request_version=version, on_loop=True)
+    except KafkaError as error:
+        if not isinstance(error.__cause__ or error, UnpackedTooLargeError):
+            raise
+    return None
+
+
+async def prepare_on_thread(workers: Workers, partition: Partition, records: Any, version: int) -> ValidatedRecords:
+    """Check and convert what may take milliseconds, beside the event loop."""
+    return await workers.run(partial(partition.prepare, records, request_version=version))
 
 
 async def fit(
@@ -63,7 +66,8 @@ async def fit(
     for _ in range(PACKINGS):
         if partition.still_fits(validated):
             return validated
-        validated = await prepare(workers, partition, records, version)
+        at_once = prepare_at_once(partition, records, version)
+        validated = at_once or await prepare_on_thread(workers, partition, records, version)
     if partition.still_fits(validated):
         return validated
     return partition.prepare(records, request_version=version)

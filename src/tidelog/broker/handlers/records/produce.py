@@ -15,7 +15,7 @@ from typing import Any
 from tidelog.broker.coordinator.transaction.coordinator import IMPLICIT_ADD_PRODUCE_VERSION
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.records.leaders import leader_hint
-from tidelog.broker.handlers.records.preparation import fit, prepare
+from tidelog.broker.handlers.records.preparation import fit, prepare_at_once, prepare_on_thread
 from tidelog.broker.handlers.records.records_field import MisshapenRecords, is_transactional, one_batch
 from tidelog.broker.handlers.records.refusals import UnverifiedError, close_unanswered, foreseen, reasons
 from tidelog.broker.handlers.records.services import RecordServices
@@ -124,9 +124,13 @@ async def _append(
         return PartitionResponse(
             index=tp.partition, base_offset=-1, log_append_time_ms=-1, log_start_offset=partition.log.log_start_offset
         )
-    validated = await prepare(services.workers, partition, records, version)
-    guard = await _verify(services, ctx, request, tp, partition, validated.run)
-    validated = await fit(services.workers, partition, records, version, validated)
+    at_once = prepare_at_once(partition, records, version)
+    validated = at_once or await prepare_on_thread(services.workers, partition, records, version)
+    guard = None
+    if is_transactional(records):
+        guard = await _verify(services, ctx, request, tp, partition, validated.run)
+    if not partition.still_fits(validated):
+        validated = await fit(services.workers, partition, records, version, validated)
     info = partition.append_checked(validated.run, verification=guard)
     await services.replicas.appends.written(partition, info)
     waiting[tp] = (partition, info.last_offset + 1)

@@ -379,11 +379,10 @@ def test_a_few_bytes_that_unpack_to_many_are_not_unpacked_on_the_loop(tmp_path, 
         async with serving(tmp_path) as broker, connected(broker) as client:
             broker.create_topic("t")
             made = []
-            real = preparation.UNPACKED_ON_LOOP
             prepare = Partition.prepare
 
             def noting(self, records, **fields):
-                made.append((fields.get("max_unpacked"), threading.current_thread() is threading.main_thread()))
+                made.append((fields.get("on_loop", False), threading.current_thread() is threading.main_thread()))
                 return prepare(self, records, **fields)
 
             monkeypatch.setattr(Partition, "prepare", noting)
@@ -391,8 +390,8 @@ def test_a_few_bytes_that_unpack_to_many_are_not_unpacked_on_the_loop(tmp_path, 
             large = batch(bytes(4 << 20), codec=Codec.GZIP)
             assert len(large) < preparation.PACKED_ON_LOOP
             assert (await client.produce("t", small)).error_code == 0
-            assert made == [(real, True)]
+            assert made == [(True, True)]
             assert (await client.produce("t", large)).error_code == 0
-            assert made[1:] == [(real, True), (None, False)]
+            assert made[1:] == [(True, True), (False, False)]
 
     run(main())
