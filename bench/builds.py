@@ -83,12 +83,14 @@ def packed_shape(codec: str, records: int) -> Shape:
 
 
 def beside_row(shape: Shape) -> Row:
-    """The p99 of one small request after the other, while another client sends packed batches as fast as it can."""
+    """The p99 of one small request after the other, while another client sends packed batches: as many to both builds,
+    since a faster one would otherwise be measured under the greater load."""
 
     def measure(build: Build, seconds: float) -> Figure:
         peer = Peer("Tidelog", build.address, build.pid)
         topic = peer.topic(1)
-        options = ["--seconds", str(seconds + 2.5), *shape.options, "--megabytes", "0"]
+        options = ["--seconds", str(seconds + 2.5), *shape.options, "--megabytes", "0", "--depth", "1"]
+        options += ["--rate", BESIDE_RATE]
         command = [sys.executable, str(LOAD), "produce", build.address, topic, *options]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as load:
             found = peer.measure(LATENCY, seconds)
@@ -112,6 +114,7 @@ def coordinator_row(name: str, work: Callable[[Build, float, int], float], argum
     return Row(name, times, measure)
 
 
+BESIDE_RATE = "1000"
 LATENCY = next(shape for shape in SHAPES if shape.name == "produce p99 at 1,000/s")
 #: A small batch, one that is just unpacked on the loop, and one that goes to a worker.
 PACKED = [packed_shape(codec, records) for codec in ("snappy", "lz4", "zstd", "gzip") for records in (100, 1000)]

@@ -219,9 +219,13 @@ def run_produce(options: argparse.Namespace) -> dict[str, float]:
     usage, answered = Usage(options.pid), 0
     limit = options.megabytes * 1e6
     warm = options.warm > 0
+    sent = 0
     for done in rounds:
         answered += done
+        sent += done
         now = time.perf_counter()
+        if options.rate and (early := start + sent / options.rate - now) > 0:
+            time.sleep(early)
         if warm and now >= warm_until:
             warm = False
             usage, answered = Usage(options.pid), 0

@@ -215,7 +215,7 @@ class Partition:
         but for the log's end, which is a guess (`still_fits`).
 
         What is sent may not be larger than `max.message.bytes`, however small it would be in the log; so nothing larger
-        is ever unpacked. What is made of it is measured when it is appended. `on_loop`: give up on what unpacks to much.
+        is ever unpacked. What is made of it is measured when it is appended. `on_loop`: give up if it unpacks to much.
         """
         if origin is AppendOrigin.CLIENT:
             refuse_base_offset(records)
