@@ -19,7 +19,6 @@ KINDS = {"producer": producer.KEYS, "consumer": consumer.KEYS, "admin": admin.KE
 #: Where ours is another on purpose.
 OTHERS = {
     "bootstrap.servers": "required: an error if it is not set",
-    "client.id": "a name, where Java's clients number themselves",
     "key.serializer": "bytes, where Java has none",
     "value.serializer": "bytes, where Java has none",
     "key.deserializer": "bytes, where Java has none",

@@ -48,6 +48,8 @@ KEYS.default(consumer.MAX_PARTITION_FETCH_BYTES, 8 << 20)
 KEYS.default(common.RECEIVE_BUFFER_BYTES, -1)
 KEYS.default(common.SEND_BUFFER_BYTES, -1)
 KEYS.default(common.CONNECTIONS_MAX_IDLE_MS, 540_000)
+#: Of these a program has one, and many of it are the same to a quota.
+KEYS.default(common.CLIENT_ID, "tidelog")
 KEYS.rules += [common.require_bootstrap, common.constant_backoffs, producer.settle_idempotence]
 
 

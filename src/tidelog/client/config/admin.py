@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tidelog.client.config import common, security
-from tidelog.client.config.parsing import ClientKeys
+from tidelog.client.config.client_ids import ClientNames
+from tidelog.client.config.parsing import ClientConfig, ClientKeys
 from tidelog.common.config import Type, between
 from tidelog.common.types import MAX_INT32
 
 KEYS = ClientKeys("Admin", common.KEYS, security.KEYS)
 KEYS.default(common.CONNECTIONS_MAX_IDLE_MS, 300_000)
+_NAMES = ClientNames("adminclient")
 
 RETRIES = KEYS.define(
     "retries",
@@ -18,4 +20,9 @@ RETRIES = KEYS.define(
     doc="How often a call is tried again; default.api.timeout.ms is the better limit.",
 )
 
-KEYS.rules += [common.require_bootstrap, common.constant_backoffs]
+
+def name_client(config: ClientConfig) -> dict[str, object]:
+    return _NAMES.settle(config, None)
+
+
+KEYS.rules += [common.require_bootstrap, common.constant_backoffs, name_client]

@@ -25,8 +25,9 @@ BOOTSTRAP_SERVERS = KEYS.define(
 CLIENT_ID = KEYS.define(
     "client.id",
     T.STRING,
-    "tidelog",
-    doc="Our name in the brokers' logs and quotas. (Java's clients number themselves where it is not set.)",
+    "",
+    doc="Our name in the brokers' logs and quotas. Where it is not set a client names itself, as Java's do: "
+    "`producer-1`, `producer-<transactional.id>`, `consumer-<group.id>-1`, `adminclient-1`.",
 )
 CLIENT_DNS_LOOKUP = KEYS.define(
     "client.dns.lookup",

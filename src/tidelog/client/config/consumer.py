@@ -11,11 +11,13 @@ import re
 from typing import Any
 
 from tidelog.client.config import common, security
+from tidelog.client.config.client_ids import ClientNames
 from tidelog.client.config.parsing import ClientConfig, ClientKeys
 from tidelog.common.config import ConfigError, Key, Validator, at_least, one_of
 from tidelog.common.config import Type as T
 
 KEYS = ClientKeys("Consumer", common.KEYS, security.KEYS)
+_NAMES = ClientNames("consumer")
 
 _RESET = re.compile(r"earliest|latest|none|by_duration:P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?")
 
@@ -153,4 +155,9 @@ def settle_group(config: ClientConfig) -> dict[str, object]:
     return values
 
 
-KEYS.rules += [common.require_bootstrap, common.constant_backoffs, settle_group]
+def name_client(config: ClientConfig) -> dict[str, object]:
+    """By group and number; a static member, of which there is one, by its instance id."""
+    return _NAMES.settle(config, config[GROUP_ID], config[GROUP_INSTANCE_ID])
+
+
+KEYS.rules += [common.require_bootstrap, common.constant_backoffs, settle_group, name_client]

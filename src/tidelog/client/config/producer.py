@@ -10,6 +10,7 @@ import logging
 from typing import Any
 
 from tidelog.client.config import common, security
+from tidelog.client.config.client_ids import ClientNames
 from tidelog.client.config.parsing import ClientConfig, ClientKeys
 from tidelog.common.config import ConfigError, Key, Validator, at_least, between, one_of
 from tidelog.common.config import Type as T
@@ -18,6 +19,7 @@ from tidelog.common.types import MAX_INT32
 logger = logging.getLogger("tidelog.client")
 KEYS = ClientKeys("Producer", common.KEYS, security.KEYS)
 KEYS.default(common.RECEIVE_BUFFER_BYTES, 32_768)
+_NAMES = ClientNames("producer")
 
 #: With idempotence a broker remembers this many batches of a producer and partition: no more may be under way.
 MAX_IN_FLIGHT_IDEMPOTENT = 5
@@ -199,4 +201,10 @@ def settle_delivery_timeout(config: ClientConfig) -> dict[str, object]:
     return {DELIVERY_TIMEOUT_MS.name: least}
 
 
+def name_client(config: ClientConfig) -> dict[str, object]:
+    """A transactional producer is called after its id, which is its name for good; any other gets a number."""
+    return _NAMES.settle(config, config[TRANSACTIONAL_ID])
+
+
 KEYS.rules += [common.require_bootstrap, common.constant_backoffs, settle_idempotence, settle_delivery_timeout]
+KEYS.rules += [name_client]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -47,11 +48,15 @@ def run(
     asyncio.run(asyncio.wait_for(main(), 60))
 
 
-@pytest.mark.parametrize(("keywords", "name"), [({}, "tidelog"), ({"client_id": "billing-7"}, "billing-7")])
+@pytest.mark.parametrize(
+    ("keywords", "name"), [({"group_id": "bills"}, r"consumer-bills-\d+"), ({"client_id": "billing-7"}, "billing-7")]
+)
 def test_client_id_is_told_with_each_request(keywords: dict[str, object], name: str) -> None:
     async def scenario(broker: FakeBroker, cluster: ClusterClient) -> None:
         await cluster.refresh([])
-        assert [header.client_id for header, _ in broker.seen] == [name, name]
+        told = [header.client_id for header, _ in broker.seen]
+        assert len(told) == 2
+        assert all(re.fullmatch(name, each) for each in told)
 
     run(scenario, **keywords)
 
