@@ -10,7 +10,7 @@ Reading order:
     membership/           a place in the group, by the classic protocol or KIP-848's; assignors/ share out
     group_side            what the group's decisions mean here: commits, listeners, partitions that come and go
     positions, reset, validation   where to begin; where to go when the log does not hold that; is it still the same log
-    fetch_request, engine one fetch under way to each broker, for whatever is wanted at the moment
+    fetch_request, fetched_batches, engine   one fetch under way to each broker, for whatever is wanted at the moment
     _records, records     records that are decoded when they are looked at, in C; what one `poll` returned
     delivery              from answers to records, on the user's side
     decoding, interceptors, listener   the user's code that sees them
@@ -19,7 +19,7 @@ Reading order:
     queries, metrics      lag, health, the tail; figures
     arrow                 the same as Arrow tables
     handling/             `run(handler)`: several records at a time, and commits that pass over none
-    core, aio, blocking   the one consumer, and its two faces
+    core, face, aio, blocking   the one consumer, what both its faces can tell without waiting, and the faces
     fetcher, arrow_fetcher   fixed ranges of partitions, without a group: Spark's tasks and the command line
 
 Position: a partition's position is the offset after the last record that `poll` has returned. What was fetched beyond

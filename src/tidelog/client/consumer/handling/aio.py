@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.client.consumer.errors import WakeupError
 from tidelog.client.consumer.handling.course import FULL_POLL_SECONDS, POLL_SECONDS, Course
-from tidelog.client.consumer.handling.policies import Again, DeadLetter, Policy, Stop, decide
+from tidelog.client.consumer.handling.policies import Again, DeadLetter, Policy, Stop
 from tidelog.client.consumer.handling.workload import Job
 from tidelog.common.errors import TidelogError
 from tidelog.common.types import TopicPartition
@@ -100,15 +100,13 @@ class AsyncRun:
                 await self._producer.close()
 
     async def _commit(self, partitions: Iterable[TopicPartition]) -> None:
-        """Commit what is done of these, and wait for it: they go to somebody else, or the run ends. If it fails they
-        are handled again by whoever comes next, which is what at least once means; so it is no error of the run's.
-        """
+        """Commit what is done of these, and wait for it: they go to somebody else, or the run ends."""
         offsets = self._workload.committable(partitions)
         if offsets:
             try:
                 await self._consumer.commit(offsets)
             except TidelogError as error:
-                logger.warning("the last commit of what %s has handled failed: %s", self._course.name, error)
+                self._course.unconfirmed(error)
             else:
                 self._workload.committed(offsets)
 
@@ -123,11 +121,7 @@ class AsyncRun:
             except Exception as error:  # noqa: BLE001  # of a dead letter's: the run ends with it
                 self._course.fail(job, error)
             finally:
-                if done:
-                    self._course.handled += 1
-                    self._workload.done(job)
-                else:
-                    self._workload.abandon(job)
+                self._course.ended(job, done=done)
                 self._changed.set()
             stop = self._stopping.is_set() or self._course.failure is not None
             job = None if stop else self._workload.take()
@@ -144,8 +138,7 @@ class AsyncRun:
                     await outcome
                 return True
             except Exception as error:  # noqa: BLE001  # whatever a handler raises is the policy's
-                course.failed_attempts += 1
-                decision = decide(course.policy, error, job.attempts)
+                decision = course.decide(job, error)
                 if isinstance(decision, Again):
                     if await self._stopped_within(decision.after):
                         return False
@@ -156,8 +149,7 @@ class AsyncRun:
                     course.fail(job, error)
                     return False
                 else:
-                    logger.warning("%s failed at %s and left it out: %s", course.name, job.place, error)
-                    course.skipped += 1
+                    course.skip(job, error)
                     return True
 
     async def _stopped_within(self, seconds: float) -> bool:
@@ -176,8 +168,7 @@ class AsyncRun:
         if self._producer is None:
             self._producer = Producer(self._course.producer_settings())
         await self._producer.send(topic, **self._course.dead_letter_of(job, error))
-        logger.warning("%s failed at %s, which is put aside in %s: %s", self._course.name, job.place, topic, error)
-        self._course.dead_letters += 1
+        self._course.buried(job, topic, error)
 
     # --- the group ----------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.client.consumer.errors import WakeupError
 from tidelog.client.consumer.handling.course import FULL_POLL_SECONDS, POLL_SECONDS, Course
-from tidelog.client.consumer.handling.policies import Again, DeadLetter, Policy, Stop, decide
+from tidelog.client.consumer.handling.policies import Again, DeadLetter, Policy, Stop
 from tidelog.client.consumer.handling.workload import Job
 from tidelog.common.errors import TidelogError, UsageError
 from tidelog.common.types import TopicPartition
@@ -107,16 +107,14 @@ class BlockingRun:
                 self._producer.close()
 
     def _commit(self, partitions: Iterable[TopicPartition]) -> None:
-        """Commit what is done of these, and wait for it: they go to somebody else, or the run ends. If it fails they
-        are handled again by whoever comes next, which is what at least once means; so it is no error of the run's.
-        """
+        """Commit what is done of these, and wait for it: they go to somebody else, or the run ends."""
         with self._changed:
             offsets = self._workload.committable(partitions)
         if offsets:
             try:
                 self._consumer.commit(offsets)
             except TidelogError as error:
-                logger.warning("the last commit of what %s has handled failed: %s", self._course.name, error)
+                self._course.unconfirmed(error)
             else:
                 with self._changed:
                     self._workload.committed(offsets)
@@ -132,11 +130,7 @@ class BlockingRun:
                 self._course.fail(job, error)
                 done = False
             with self._changed:
-                if done:
-                    self._course.handled += 1
-                    self._workload.done(job)
-                else:
-                    self._workload.abandon(job)
+                self._course.ended(job, done=done)
                 self._changed.notify_all()
                 stop = self._stopping.is_set() or self._course.failure is not None
                 job = None if stop else self._workload.take()
@@ -151,8 +145,7 @@ class BlockingRun:
                 course.handler(job.record)
                 return True
             except Exception as error:  # noqa: BLE001  # whatever a handler raises is the policy's
-                course.failed_attempts += 1
-                decision = decide(course.policy, error, job.attempts)
+                decision = course.decide(job, error)
                 if isinstance(decision, Again):
                     if self._stopping.wait(decision.after):
                         return False
@@ -163,8 +156,7 @@ class BlockingRun:
                     course.fail(job, error)
                     return False
                 else:
-                    logger.warning("%s failed at %s and left it out: %s", course.name, job.place, error)
-                    course.skipped += 1
+                    course.skip(job, error)
                     return True
 
     def _bury(self, job: Job, topic: str, error: BaseException) -> None:
@@ -175,8 +167,7 @@ class BlockingRun:
             if self._producer is None:
                 self._producer = Producer(self._course.producer_settings())
         self._producer.send(topic, **self._course.dead_letter_of(job, error)).result()
-        logger.warning("%s failed at %s, which is put aside in %s: %s", self._course.name, job.place, topic, error)
-        self._course.dead_letters += 1
+        self._course.buried(job, topic, error)
 
     # --- the group ----------------------------------------------------------------------------------------------------
 

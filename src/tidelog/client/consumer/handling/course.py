@@ -23,7 +23,7 @@ from tidelog.client.config import common, producer, security
 from tidelog.client.config import consumer as keys
 from tidelog.client.consumer._records import ConsumerRecord
 from tidelog.client.consumer.core import ConsumerCore
-from tidelog.client.consumer.handling.policies import Policy, Stop
+from tidelog.client.consumer.handling.policies import Decision, Policy, Stop, decide
 from tidelog.client.consumer.handling.workload import Job, Offsets, Workload
 from tidelog.client.consumer.listener import call
 from tidelog.common.errors import UsageError
@@ -130,6 +130,37 @@ class Course:
             self.workload.committed(offsets)
         else:
             logger.warning("a commit of what %s has handled failed: %s", self.name, error)
+
+    # --- what workers report; the blocking run calls these under its lock where they touch the workload ---------------
+
+    def ended(self, job: Job, *, done: bool) -> None:
+        """A worker has let go of it: it is done with, or left for whoever comes next."""
+        if done:
+            self.handled += 1
+            self.workload.done(job)
+        else:
+            self.workload.abandon(job)
+
+    def decide(self, job: Job, error: BaseException) -> Decision:
+        """An attempt has failed: what the policy says to that."""
+        self.failed_attempts += 1
+        return decide(self.policy, error, job.attempts)
+
+    def skip(self, job: Job, error: BaseException) -> None:
+        """It is left out: as if it had been handled, but for a line in the log."""
+        logger.warning("%s failed at %s and left it out: %s", self.name, job.place, error)
+        self.skipped += 1
+
+    def buried(self, job: Job, topic: str, error: BaseException) -> None:
+        """Its dead letter is written: it is done with."""
+        logger.warning("%s failed at %s, which is put aside in %s: %s", self.name, job.place, topic, error)
+        self.dead_letters += 1
+
+    def unconfirmed(self, error: Exception) -> None:
+        """The last commit failed. What it was of is handled again by whoever comes next, which is what at least once
+        means; so it is no error of the run's.
+        """
+        logger.warning("the last commit of what %s has handled failed: %s", self.name, error)
 
     def fail(self, job: Job, error: BaseException) -> None:
         """The end: the first error is raised when everything else has come to rest."""
