@@ -16,7 +16,7 @@ from pathlib import Path
 from mutant import Mutant
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "tests", "tools", "docs", "examples")
+FOLDERS = ("src", "tests", "tools", "docs", "examples", "build")  # with the last, only what changes is compiled anew
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 #: What a fault raises that is no fault but a slip of whoever wrote it: the test noticed that the code does not run.
 SLIPS = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError")
