@@ -34,18 +34,19 @@ cdef class ProducerBatch:
     cdef readonly bint closed
     cdef bint packed
     cdef int16_t attributes
-    cdef object level
+    cdef readonly object level
     cdef readonly int64_t producer_id
     cdef readonly int32_t base_sequence
     cdef readonly int16_t producer_epoch
     cdef public int attempts
     cdef public bint in_flight
     cdef public bint in_doubt
+    cdef readonly bint of_doubt         # a part of one that was in doubt
     cdef readonly bint done
     cdef readonly int64_t base_offset
     cdef readonly int64_t log_append_time
     cdef readonly object error
-    cdef list parts
+    cdef list parts                 # [(index of the first record, batch)], once it was split
     cdef list callbacks
     cdef list waiters
 
@@ -63,6 +64,8 @@ cdef class RecordFuture:
     cdef int32_t key_size
     cdef int32_t value_size
     cdef int64_t timestamp
+
+    cdef void follow(self) noexcept
 
 
 cdef Py_ssize_t size_of_record(int64_t since, int32_t delta, Py_ssize_t key_size, Py_ssize_t value_size,

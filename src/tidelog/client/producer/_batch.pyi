@@ -1,4 +1,4 @@
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from tidelog.client.producer.record import RecordMetadata
@@ -18,6 +18,7 @@ class ProducerBatch:
     created: float
     used: int
     count: int
+    level: int | None
     closed: bool
     producer_id: int
     producer_epoch: int
@@ -25,6 +26,7 @@ class ProducerBatch:
     attempts: int
     in_flight: bool
     in_doubt: bool
+    of_doubt: bool
     done: bool
     base_offset: int
     log_append_time: int
@@ -51,6 +53,8 @@ class ProducerBatch:
     def pack(self) -> None: ...
     def seal(self, producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool = False) -> None: ...
     def unnumber(self) -> None: ...
+    def split(self, pieces: Iterable[bytearray]) -> list[ProducerBatch]: ...
+    def leaves(self) -> list[ProducerBatch]: ...
     def succeed(self, base_offset: int, log_append_time: int) -> Exception | None: ...
     def fail(self, error: Exception) -> Exception | None: ...
     def when_done(self, wake: Callable[[], object]) -> None: ...

@@ -24,7 +24,9 @@ The life of a batch:
     sealed    producer id, epoch and sequence are in the header; it is under way (`in_flight`), perhaps several times
     done      written, or given up: futures and callbacks know, the memory is free
 
-`attempts` counts how often it left, `in_doubt` says that nobody knows whether one of these was written (`recovery`).
+`attempts` counts how often it left, `in_doubt` says that nobody knows whether one of these was written (`recovery`). One
+that a broker finds too large is split (`splitting`): it stays, as the whole that its futures and waiters know, and they
+find their parts through it.
 
 Memory: the buffer comes from a `BufferPool`, which counts it against `buffer.memory`, and goes back when the outcome is
 known, even if somebody keeps a future: but never before the last view of it is gone, as the socket may still read from
@@ -301,11 +303,57 @@ cdef class ProducerBatch:
 
     def __releasebuffer__(self, Py_buffer* buffer):
         self.exports -= 1
-        if self.done:
+        if self.done or self.parts is not None:
             self.release()
 
     def __len__(self):
         return self.used
+
+    # --- in parts -----------------------------------------------------------------------------------------------------
+
+    def split(self, pieces):
+        """Its records leave in several batches instead: `pieces` are these, encoded, in order. They take over its
+        sequence numbers, its futures and its callbacks; whoever waits for this batch waits for all of them.
+        """
+        cdef ProducerBatch part
+        cdef RecordFuture future
+        cdef int32_t first = 0
+        parts = []
+        for data in pieces:
+            part = ProducerBatch.ready_made(self.pool, self.queue, self.topic_partition, data, self.created)
+            part.level = self.level
+            part.in_doubt = self.in_doubt
+            part.of_doubt = self.in_doubt or self.of_doubt
+            if self.base_sequence >= 0:
+                part.seal(self.producer_id, self.producer_epoch, (self.base_sequence + first) & INT32_MAX)
+            parts.append((first, part))
+            first += part.count
+        # No Python code runs from here until the callbacks have moved: a thread finds all of them here, or there.
+        self.parts = parts
+        self.pool.available += self.capacity
+        self.release()
+        callbacks, self.callbacks = self.callbacks, None
+        if callbacks is not None:
+            for future, function, delivery in callbacks:
+                future.follow()
+                future.batch.call_back(future, function, delivery)
+        for _, part in parts:
+            part.when_done(self._part_done)
+        return [part for _, part in parts]
+
+    def _part_done(self):
+        """Once all parts are done, so is the whole. What became of a record its own part says."""
+        for _, part in self.parts:
+            if not part.done:
+                return
+        self.done = True
+        self._wake()
+
+    def leaves(self):
+        """The batches that its records are in by now: itself, or what it was split into."""
+        if self.parts is None:
+            return [self]
+        return [leaf for _, part in self.parts for leaf in part.leaves()]
 
     # --- the outcome --------------------------------------------------------------------------------------------------
 
@@ -340,11 +388,15 @@ cdef class ProducerBatch:
                         function(future)
                 except Exception as error:
                     raised = raised or error
+        self._wake()
+        return raised
+
+    def _wake(self):
+        """Whoever waits for the outcome goes on."""
         waiters, self.waiters = self.waiters, None
         if waiters is not None:
             for wake in waiters:
                 wake()
-        return raised
 
     cdef void call_back(self, RecordFuture future, function, bint delivery):
         """Call `function(future)`, or `function(metadata, error)` for a delivery, when the outcome is known."""
@@ -424,8 +476,18 @@ cdef class RecordFuture:
             for function in early:
                 self._when_done(function)
 
+    cdef void follow(self) noexcept:
+        """Its batch may have been split: be a view of the part that has the record."""
+        while self.batch is not None and self.batch.parts is not None:
+            for first, part in reversed(self.batch.parts):
+                if self.index >= <int32_t>first:
+                    self.batch = part
+                    self.index -= <int32_t>first
+                    break
+
     def _when_done(self, wake):
         """Call `wake` once the outcome is known, wherever the record is by then."""
+        self.follow()
         if self.failure is not None:
             wake()
         elif self.batch is not None:
@@ -437,19 +499,23 @@ cdef class RecordFuture:
 
     def done(self):
         """Whether the outcome is known."""
+        self.follow()
         return self.failure is not None or (self.batch is not None and self.batch.done)
 
     def _outcome(self):
         """All records of a batch share its error: the same object, raised to each who asks."""
         if self.failure is not None:
             raise self.failure
+        self.follow()
         if self.batch.error is not None:
             raise self.batch.error
         return self.metadata()
 
     def metadata(self):
         """What is known of the record; offset -1 if it was not written, or nobody was asked to say (acks=0)."""
-        cdef ProducerBatch batch = self.batch
+        cdef ProducerBatch batch
+        self.follow()
+        batch = self.batch
         if batch is None:
             return None
         offset = batch.base_offset + self.index if batch.base_offset >= 0 else -1

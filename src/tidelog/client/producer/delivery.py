@@ -36,6 +36,7 @@ class Counters:
     records_sent: int = 0
     bytes_sent: int = 0
     retries: int = 0
+    splits: int = 0
     errors: int = 0
     latency_total: float = 0.0
     latency_max: float = 0.0

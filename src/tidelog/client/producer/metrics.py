@@ -27,6 +27,7 @@ class Metrics:
             "record-retry-total": counters.retries,
             "byte-total": counters.bytes_sent,
             "batch-total": counters.batches,
+            "batch-split-total": counters.splits,
             "batch-size-avg": counters.bytes_sent / batches,
             "records-per-request-avg": counters.records_sent / requests,
             "record-queue-time-avg": 1000 * counters.queue_total / batches,
