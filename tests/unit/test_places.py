@@ -99,7 +99,6 @@ TOGETHER = {
     "broker/store/paths.py": "unit/broker/store/test_znodes.py",
     "broker/store/tree.py": "contract/store/test_contract.py",
     "cli/connection.py": "unit/cli/test_topic_commands.py",
-    "cli/consume.py": "unit/cli/test_topic_commands.py",
     "cli/input_lines.py": "unit/cli/test_produce_process.py",
     "cli/log_*.py": "unit/cli/test_log_commands.py",
     "cli/properties_file.py": "unit/cli/test_main.py",

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
+import json
 import socket
 import threading
 
-from support.disks import create
+from support.disks import create, write
 from support.loop import async_test, until
 from tidelog.broker import exposition, http
 from tidelog.broker.server import Broker
+from tidelog.common.errors import StorageError
+from tidelog.common.types import TopicPartition
+from tidelog.testing.fs import FailingFileSystem
 
 
 def values(tmp_path):
@@ -38,6 +44,25 @@ async def test_head_tells_the_length_and_sends_no_body(tmp_path):
             assert nothing == b""
             assert head.splitlines()[0] == whole.splitlines()[0]
             assert b"Content-Length: " in head
+
+
+@async_test
+async def test_who_asks_how_it_is_hears_of_a_directory_that_is_offline(tmp_path):
+    """503 is what a health checker understands; the body says which it is."""
+    disk = FailingFileSystem()
+    dirs = {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"}
+    async with Broker({**values(tmp_path), **dirs}, fs=disk) as broker:
+        await create(broker, "t", 2)
+        head, body = await ask(broker, b"GET /health")
+        assert (head.splitlines()[0], json.loads(body)["status"]) == (b"HTTP/1.1 200 OK", "ok")
+        disk.fail("write", "/b/*.log", errno.ENOSPC)
+        for number in range(2):
+            with contextlib.suppress(StorageError):
+                await write(broker, TopicPartition("t", number), [b"1"])
+        head, body = await ask(broker, b"GET /health")
+        told = json.loads(body)
+        assert head.startswith(b"HTTP/1.1 503 ")
+        assert (told["status"], told["offline_dirs"]) == ("degraded", [str(tmp_path / "b")])
 
 
 @async_test
@@ -70,7 +95,8 @@ async def test_a_scrape_reads_the_logs_in_slices_and_makes_its_text_on_a_thread(
         assert b"200" in head
         assert body.count(b"tidelog_log_end_offset{") == 5
         assert b'tidelog_log_bytes{partition="4",topic="t"} 0.0' in body
-        assert threads != [threading.main_thread()]
+        assert len(threads) == 1
+        assert threads[0] is not threading.main_thread()
 
 
 @async_test

@@ -12,6 +12,7 @@ from tidelog.common.fs import LOCAL_FS
 from tidelog.log.reading.segment_arrow import ArrowSegmentReader
 from tidelog.log.reading.segment_reader import SegmentReader
 from tidelog.log.segment.txn_index import AbortedTxn
+from tidelog.records.arrow import batches_in_parts
 from tidelog.records.format.attributes import Codec
 from tidelog.records.format.builder import BatchBuilder
 from tidelog.records.format.control import end_txn_marker
@@ -110,6 +111,26 @@ def test_damage_is_named_with_its_place_after_what_is_in_front(tmp_path: Path) -
             next(found)
         assert caught.value.position == len(front) + place
         assert ".log" in str(caught.value)
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, (*COLUMNS, "headers")])
+def test_well_packed_batches_come_in_parts_by_their_unpacked_size(
+    tmp_path: Path, columns: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of a few packed bytes may unpack to more than memory holds: it is bounded by what comes out of it."""
+    smaller = {**(batches_in_parts.__kwdefaults__ or {}), "part_bytes": 300_000}
+    monkeypatch.setattr(batches_in_parts, "__kwdefaults__", smaller)
+    data = b""
+    for base in range(0, 200, 10):
+        builder = BatchBuilder(codec=Codec.ZSTD, base_offset=base)
+        for offset in range(base, base + 10):
+            builder.append(offset, None, bytes(10_000))
+        data += builder.build()
+    assert len(data) < 10_000
+    reader = ArrowSegmentReader(segment_of(tmp_path, data), columns, last_offset=199, size=1 << 20)
+    found = [batch for _, batch in reader.batches(0, 0)]
+    assert max(batch.nbytes for batch in found) < 600_000
+    assert [offset for batch in found for offset in batch.column("offset").to_pylist()] == list(range(200))
 
 
 def test_a_segment_that_is_gone(tmp_path: Path) -> None:

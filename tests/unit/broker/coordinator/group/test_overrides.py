@@ -9,6 +9,7 @@ import pytest
 from support.blocking_wire import BlockingWire
 from support.loop import async_test
 from support.patience import eventually
+from tidelog.broker.config.endpoints import Endpoint
 from tidelog.broker.server import Broker as Server
 from tidelog.broker.store import paths
 from tidelog.protocol.api import ApiKey
@@ -68,10 +69,20 @@ def test_they_are_there_before_anybody_can_ask(tmp_path: Path) -> None:
     with Broker(tmp_path) as first, BlockingWire(first.address) as wire:
         set_interval(wire, "team:svc", 6500)
 
+    class Listening(Server):
+        """Looks at what a member would be told when its listeners open, and not before."""
+
+        told = 0
+
+        async def _listen(self) -> list[Endpoint]:
+            endpoints = await super()._listen()
+            self.told = self.coordinators.group_config.heartbeat_interval_of("team:svc")
+            return endpoints
+
     @async_test
     async def start_again() -> None:
-        async with Server({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}) as broker:
-            assert broker.coordinators.group_config.heartbeat_interval_of("team:svc") == 6500
+        async with Listening({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path)}) as broker:
+            assert broker.told == 6500
 
     start_again()
 
