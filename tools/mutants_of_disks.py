@@ -124,4 +124,11 @@ DISKS = [
         "",
         "unit/broker/test_failing_disks.py",
     ),
+    Mutant(
+        "well-without-a-directory",
+        "broker/server.py",
+        'else "degraded" if offline else "ok",',
+        'else "ok",',
+        "unit/broker/test_http.py",
+    ),
 ]

@@ -82,4 +82,11 @@ GROUPS = [
         "except ZeroDivisionError as error:",
         "unit/broker/coordinator/group/test_emitter.py",
     ),
+    Mutant(
+        "regexes-resolved-at-every-heartbeat",
+        "broker/coordinator/group/consumer/update.py",
+        "group.resolved_version, group.resolved_ms = self._view.version, now",
+        "group.resolved_version = self._view.version",
+        "unit/broker/coordinator/group/consumer/test_regex.py",
+    ),
 ]

@@ -131,4 +131,11 @@ REQUESTS = [
         "0 ?",
         "spec/test_zero_copy.py",
     ),
+    Mutant(
+        "tiny-pieces-without-end",
+        "records/codec/compression.py",
+        "        if len(parts) >= MOST_PIECES:\n",
+        "        if False:\n",
+        "unit/records/codec/test_compression.py",
+    ),
 ]
