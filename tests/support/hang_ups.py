@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from support.loop import until
-from tidelog.broker.network.dispatcher import Route
+from tidelog.broker.network.dispatcher import ApiRoute
 from tidelog.broker.requests._session import Session
 from tidelog.broker.server import Broker
 from tidelog.protocol.api import spec_of
@@ -105,7 +105,7 @@ async def ask(broker: Broker, request: Message, version: int, leave: Leave | Non
         if leave is not None and not leave.in_store and leave.step():
             loop.call_soon(go)
 
-    route = Route.of(key, broker.services)
+    route = ApiRoute.of(key, broker.services)
 
     def handle(services: Any, ctx: Any, message: Any) -> Any:
         result = route.handle(services, ctx, message)

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 Stop = Callable[[], Awaitable[None] | None]
 
 
-class Stage(IntEnum):
+class StopStage(IntEnum):
     """When a part is stopped: the smaller, the earlier."""
 
     HTTP = auto()
@@ -59,10 +59,10 @@ class Closers:
     does waits for that one: two at a time would not keep to the order."""
 
     def __init__(self) -> None:
-        self._stops: list[tuple[Stage, str, Stop]] = []
+        self._stops: list[tuple[StopStage, str, Stop]] = []
         self._stopping = asyncio.Lock()
 
-    def add(self, stage: Stage, name: str, stop: Stop) -> None:
+    def add(self, stage: StopStage, name: str, stop: Stop) -> None:
         """Have `stop` called (and awaited, if it returns something to await) when its stage comes."""
         self._stops.append((stage, name, stop))
 

@@ -20,12 +20,12 @@ from tidelog.log.manager.manager import LogManager
 FIRST_NODE_ID = 1
 
 
-class Identity(NamedTuple):
+class NodeIdentity(NamedTuple):
     node_id: int
     cluster_id: str
 
 
-async def settle_identity(store: Store, log_manager: LogManager, configured: int, rng: Rng) -> Identity:
+async def settle_identity(store: Store, log_manager: LogManager, configured: int, rng: Rng) -> NodeIdentity:
     """Settle both ids and write them down. `configured` is what the config says of the node's, -1 for nothing.
 
     An offline directory is not asked: what it says is compared when it is there again, and it is refused then. Two
@@ -47,4 +47,4 @@ async def settle_identity(store: Store, log_manager: LogManager, configured: int
         except NodeExistsError:  # another broker of the same new store was faster
             cluster_id = znodes.decode_cluster_id((await store.get(paths.CLUSTER_ID))[0])
     log_manager.write_meta(cluster_id, node_id)
-    return Identity(node_id, cluster_id)
+    return NodeIdentity(node_id, cluster_id)

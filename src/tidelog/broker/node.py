@@ -26,7 +26,7 @@ from tidelog.broker import config as keys
 from tidelog.broker import parts
 from tidelog.broker.adoption.guard import guard_unknown, guard_unreadable
 from tidelog.broker.adoption.scan import scan_directories
-from tidelog.broker.closers import Closers, Stage
+from tidelog.broker.closers import Closers, StopStage
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import Endpoint
 from tidelog.broker.controller.changes import Changes
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Node:
-    """`async with Node({...}) as node:` starts and stops it."""
+class BrokerNode:
+    """`async with BrokerNode({...}) as node:` starts and stops it."""
 
     # In the order in which they come to be; a start that fails half way leaves the later ones unset.
     log_manager: LogManager
@@ -140,7 +140,7 @@ class Node:
         if self.node_id >= 0 and not again:
             logger.info("Node %d has stopped", self.node_id)
 
-    async def __aenter__(self) -> Node:
+    async def __aenter__(self) -> BrokerNode:
         await self.start()
         return self
 
@@ -172,7 +172,7 @@ class Node:
                 rng=self.rng,
                 scheduler=asyncio.get_running_loop(),
             )
-            self._closers.add(Stage.COORDINATORS, "coordinators", self._coordinators.stop)
+            self._closers.add(StopStage.COORDINATORS, "coordinators", self._coordinators.stop)
             self._coordinators.start()
             self._coordinators_begun(self._coordinators)
         return self._coordinators
@@ -188,7 +188,7 @@ class Node:
         if self._peers is None:
             name = f"broker-{self.node_id}"
             self._peers = parts.PeerConnections(self.metadata, self.config.inter_broker_listener, name)
-            self._closers.add(Stage.PEERS, "peers", self._peers.stop)
+            self._closers.add(StopStage.PEERS, "peers", self._peers.stop)
         return self._peers
 
     @property
@@ -198,7 +198,7 @@ class Node:
             self._movers = parts.ReplicaMovers(
                 logs=self.log_manager, replicas=self.replicas, config=self.config, timer=self.purgatories.timer
             )
-            self._closers.add(Stage.BACKGROUND, "moves", self._movers.stop)
+            self._closers.add(StopStage.BACKGROUND, "moves", self._movers.stop)
         return self._movers
 
     def handler_services(self, workers: Workers) -> HandlerServices:
@@ -242,7 +242,7 @@ class Node:
         adoption = await self._adopt()
         await self._load_configs()
         self.purgatories = parts.Purgatories(self.clock, asyncio.get_running_loop())
-        self._closers.add(Stage.REPLICAS, "purgatories", self.purgatories.stop)
+        self._closers.add(StopStage.REPLICAS, "purgatories", self.purgatories.stop)
         self.log_manager.load(self.configs.log_config, await load_topic_ids(self.store))
         self.log_manager.on_dir_failure(lambda directory, partitions: self._on_dir_failure())
         if adoption is not None:
@@ -275,14 +275,14 @@ class Node:
             rng=self.rng,
             scheduler=asyncio.get_running_loop(),
         )
-        self._closers.add(Stage.LOGS, "logs", lambda: self.log_manager.shutdown())
+        self._closers.add(StopStage.LOGS, "logs", lambda: self.log_manager.shutdown())
         self.log_manager.open()
         store = self._shared_store
         if store is None:
             store = self._own_store = LocalStore(dirs[0] / FILE_NAME)
-            self._closers.add(Stage.STORE, "store", store.close)
+            self._closers.add(StopStage.STORE, "store", store.close)
         self.store = store.session()
-        self._closers.add(Stage.STORE, "session", self.store.close)
+        self._closers.add(StopStage.STORE, "session", self.store.close)
         self.store.on_lost(lambda: self.supervisor.fatal(TidelogError("The session on the store is lost.")))
         await ensure_paths(self.store, paths.PERSISTENT)
 
@@ -318,8 +318,8 @@ class Node:
             clock=self.clock,
             spawn=self.supervisor.spawn,
         )
-        self._closers.add(Stage.REPLICAS, "replicas", self._stop_replicas)
-        self._closers.add(Stage.TASKS, "tasks", self.supervisor.stop)
+        self._closers.add(StopStage.REPLICAS, "replicas", self._stop_replicas)
+        self._closers.add(StopStage.TASKS, "tasks", self.supervisor.stop)
         self.dynamic_configs = DynamicConfigs(
             self.config, self.configs, self.group_configs, self.metadata, self.replicas, self.log_manager
         )
@@ -333,7 +333,7 @@ class Node:
         """The queue of changes is the broker's, not the controller's: producer ids and configs go through it, too, and
         it is stopped before anything that its changes act upon."""
         self.changes = Changes(self.supervisor.fatal)
-        self._closers.add(Stage.CHANGES, "changes", self.changes.stop)
+        self._closers.add(StopStage.CHANGES, "changes", self.changes.stop)
         self.producer_ids = ProducerIds(self.changes, self.store, self.node_id)
         self.controller = Controller(
             node_id=self.node_id,
@@ -373,7 +373,7 @@ class Node:
             self.metrics,
             self.supervisor.spawn,
         )
-        self._closers.add(Stage.BACKGROUND, "background", self.background.stop)
+        self._closers.add(StopStage.BACKGROUND, "background", self.background.stop)
         self.background.start()
         self.movers.resume()
         if INTERNAL_TOPICS & self.metadata.topics.keys():

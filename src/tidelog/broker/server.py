@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
 from tidelog.broker import parts
-from tidelog.broker.closers import Stage
+from tidelog.broker.closers import StopStage
 from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.metadata.registration import advertised_endpoints
 from tidelog.broker.network.loops import refuse_other_loops
-from tidelog.broker.node import Node
+from tidelog.broker.node import BrokerNode
 from tidelog.common.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidelog.broker.network.server import SocketServer
 
 
-class Broker(Node):
+class Broker(BrokerNode):
     """One broker. `async with Broker({...}) as broker:` starts and stops it.
 
     It builds and wires, and does nothing else: what it adds to a node is the way from sockets to the node's parts.
@@ -76,7 +76,7 @@ class Broker(Node):
 
         for number in numbers:
             loop.add_signal_handler(number, self.supervisor.end)
-        self._closers.add(Stage.SIGNALS, "signals", let_go)
+        self._closers.add(StopStage.SIGNALS, "signals", let_go)
 
     # -- steps of the start ------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Broker(Node):
         dispatcher = parts.Dispatcher(self.services, self.metrics, self.clock)
         self.network = parts.SocketServer(self.config, self.clock, workers, dispatcher)
         self.network.sink.set_takers(parts.record_takers(self.replicas, self.purgatories, self.clock))
-        self._closers.add(Stage.LISTENERS, "listeners", self.network.stop)
+        self._closers.add(StopStage.LISTENERS, "listeners", self.network.stop)
         bound = await self.network.start()
         self.endpoints = [endpoint._replace(host=host, port=port) for endpoint, host, port in bound]
         return advertised_endpoints(self.config.advertised, {endpoint.name: port for endpoint, _, port in bound})
@@ -113,7 +113,7 @@ class Broker(Node):
             self.network.workers.run,
         )
         self.http = parts.HttpServer(listener, self._health, exposition.text)
-        self._closers.add(Stage.HTTP, "http", self.http.stop)
+        self._closers.add(StopStage.HTTP, "http", self.http.stop)
         await self.http.start()
 
     def _health(self) -> Health:

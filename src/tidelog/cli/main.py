@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import click
 
 
-class Entry(NamedTuple):
+class Subcommand(NamedTuple):
     """A sub-command: where it lives and what it says of itself.
 
     A table of texts instead of imports: `tidelog --help` imports click and nothing of ours, and a broken command does
@@ -37,18 +37,18 @@ class Entry(NamedTuple):
     quick: str | None = None  # "module:function(arguments) -> exit status | None"
 
 
-COMMANDS: tuple[Entry, ...] = (
-    Entry(
+COMMANDS: tuple[Subcommand, ...] = (
+    Subcommand(
         "serve",
         "tidelog.cli.serve:serve_command",
         "Run a broker.",
         "Broker",
         quick="tidelog.cli.serve:quick",
     ),
-    Entry("topics", "tidelog.cli.topics:topics", "Create, list, describe and delete topics.", "Cluster"),
-    Entry("produce", "tidelog.cli.produce:produce", "Write lines of standard input to a topic.", "Records"),
-    Entry("consume", "tidelog.cli.consume:consume", "Print the records of a topic.", "Records"),
-    Entry("log", "tidelog.cli.log_group:log", "Look into Kafka log directories, offline.", "Storage"),
+    Subcommand("topics", "tidelog.cli.topics:topics", "Create, list, describe and delete topics.", "Cluster"),
+    Subcommand("produce", "tidelog.cli.produce:produce", "Write lines of standard input to a topic.", "Records"),
+    Subcommand("consume", "tidelog.cli.consume:consume", "Print the records of a topic.", "Records"),
+    Subcommand("log", "tidelog.cli.log_group:log", "Look into Kafka log directories, offline.", "Storage"),
 )
 
 

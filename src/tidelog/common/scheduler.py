@@ -20,7 +20,7 @@ from tidelog.common.clock import Clock
 Action = Callable[[], object]
 
 
-class Handle(Protocol):
+class TimerHandle(Protocol):
     """What was asked for, as long as it has not run."""
 
     def cancel(self) -> None:
@@ -31,11 +31,11 @@ class Handle(Protocol):
 class Scheduler(Protocol):
     """The two calls of an event loop that are needed below the network; asyncio's loop and uvloop's have them."""
 
-    def call_soon(self, action: Action, /) -> Handle:
+    def call_soon(self, action: Action, /) -> TimerHandle:
         """Run `action` once, after whatever runs now."""
         ...
 
-    def call_later(self, seconds: float, action: Action, /) -> Handle:
+    def call_later(self, seconds: float, action: Action, /) -> TimerHandle:
         """Run `action` once, not before `seconds` have passed."""
         ...
 
@@ -60,10 +60,10 @@ class TimerQueue:
         self._heap: list[tuple[float, int, _Entry]] = []
         self._order = count()
 
-    def call_soon(self, action: Action, /) -> Handle:
+    def call_soon(self, action: Action, /) -> TimerHandle:
         return self.call_later(0, action)
 
-    def call_later(self, seconds: float, action: Action, /) -> Handle:
+    def call_later(self, seconds: float, action: Action, /) -> TimerHandle:
         entry = _Entry(action)
         heapq.heappush(self._heap, (self._clock.monotonic() + seconds, next(self._order), entry))
         return entry

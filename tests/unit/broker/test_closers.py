@@ -10,11 +10,11 @@ import pytest
 
 from support.disks import broker_on, create
 from support.loop import async_test
-from tidelog.broker.closers import Closers, Stage
+from tidelog.broker.closers import Closers, StopStage
 from tidelog.common.errors import StorageError, TidelogError
 
 
-def closers_of(*parts: tuple[Stage, str], seen: list[str]) -> Closers:
+def closers_of(*parts: tuple[StopStage, str], seen: list[str]) -> Closers:
     closers = Closers()
     for stage, name in parts:
         closers.add(stage, name, lambda name=name: seen.append(name))
@@ -24,11 +24,11 @@ def closers_of(*parts: tuple[Stage, str], seen: list[str]) -> Closers:
 def test_stages_come_in_order_and_the_last_to_begin_stops_first() -> None:
     seen: list[str] = []
     parts = [
-        (Stage.LOGS, "logs"),
-        (Stage.STORE, "store"),
-        (Stage.STORE, "session"),
-        (Stage.LISTENERS, "listeners"),
-        (Stage.COORDINATORS, "coordinators"),
+        (StopStage.LOGS, "logs"),
+        (StopStage.STORE, "store"),
+        (StopStage.STORE, "session"),
+        (StopStage.LISTENERS, "listeners"),
+        (StopStage.COORDINATORS, "coordinators"),
     ]
     asyncio.run(closers_of(*parts, seen=seen).stop())
     assert seen == ["listeners", "coordinators", "logs", "session", "store"]
@@ -38,7 +38,7 @@ def test_what_has_stopped_is_not_stopped_again() -> None:
     seen: list[str] = []
 
     async def main() -> None:
-        closers = closers_of((Stage.LOGS, "logs"), seen=seen)
+        closers = closers_of((StopStage.LOGS, "logs"), seen=seen)
         await closers.stop()
         await closers.stop()
 
@@ -53,8 +53,8 @@ def test_a_part_that_cannot_stop_does_not_keep_the_others(caplog: pytest.LogCapt
         raise StorageError("the disk is gone")
 
     async def main() -> None:
-        closers = closers_of((Stage.STORE, "store"), seen=seen)
-        closers.add(Stage.LOGS, "logs", fail)
+        closers = closers_of((StopStage.STORE, "store"), seen=seen)
+        closers.add(StopStage.LOGS, "logs", fail)
         await closers.stop()
 
     asyncio.run(main())
@@ -69,8 +69,8 @@ def test_a_bug_shows_when_everything_has_stopped() -> None:
         raise ZeroDivisionError
 
     async def main() -> None:
-        closers = closers_of((Stage.STORE, "store"), seen=seen)
-        closers.add(Stage.LOGS, "logs", fail)
+        closers = closers_of((StopStage.STORE, "store"), seen=seen)
+        closers.add(StopStage.LOGS, "logs", fail)
         with pytest.raises(ZeroDivisionError):
             await closers.stop()
 
@@ -83,8 +83,8 @@ def test_who_stops_while_another_does_waits_for_it() -> None:
 
     async def main() -> None:
         slow = asyncio.Event()
-        closers = closers_of((Stage.LOGS, "logs"), seen=seen)
-        closers.add(Stage.CHANGES, "changes", slow.wait)  # type: ignore[arg-type]
+        closers = closers_of((StopStage.LOGS, "logs"), seen=seen)
+        closers.add(StopStage.CHANGES, "changes", slow.wait)  # type: ignore[arg-type]
         first, second = (asyncio.create_task(closers.stop()) for _ in range(2))
         await asyncio.sleep(0.01)
         assert seen == []
@@ -114,7 +114,7 @@ async def test_whoever_waits_for_the_end_hears_of_it_although_a_part_fails(tmp_p
 
     broker = broker_on(tmp_path)
     await broker.start()
-    broker._closers.add(Stage.HTTP, "bug", fail)
+    broker._closers.add(StopStage.HTTP, "bug", fail)
     with pytest.raises(ZeroDivisionError):
         await broker.stop()
     await asyncio.wait_for(broker.wait_ended(), 10)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from support.loop import async_test
-from tidelog.broker.identity import FIRST_NODE_ID, Identity, settle_identity
+from tidelog.broker.identity import FIRST_NODE_ID, NodeIdentity, settle_identity
 from tidelog.broker.store.local import LocalStore
 from tidelog.common.errors import TidelogError
 from tidelog.common.rng import seeded_rng
 from tidelog.log.manager.manager import LogManager
 
 
-async def settled(path: Path, store: LocalStore, configured: int = -1) -> Identity:
+async def settled(path: Path, store: LocalStore, configured: int = -1) -> NodeIdentity:
     manager = LogManager([path])
     manager.open()
     try:

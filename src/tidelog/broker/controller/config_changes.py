@@ -40,7 +40,7 @@ class Resource(IntEnum):
     GROUP = 32
 
 
-class Operation(IntEnum):
+class AlterOperation(IntEnum):
     SET = 0
     DELETE = 1
     APPEND = 2
@@ -63,9 +63,9 @@ def check_form(changes: Iterable[Change]) -> None:
         if change.name in seen:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
         seen.add(change.name)
-        if change.operation not in tuple(Operation):
+        if change.operation not in tuple(AlterOperation):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
-        if change.value is None and change.operation != Operation.DELETE:
+        if change.value is None and change.operation != AlterOperation.DELETE:
             empty.append(change.name)
     if empty:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(empty)}")
@@ -75,11 +75,11 @@ def apply_changes(present: Mapping[str, str], changes: Iterable[Change], keys: C
     """What will be set. To delete what is not set is no error: the wish is fulfilled."""
     values = dict(present)
     for change in changes:
-        if change.operation == Operation.DELETE:
+        if change.operation == AlterOperation.DELETE:
             values.pop(change.name, None)
             continue
         text = change.value or ""
-        if change.operation in (Operation.APPEND, Operation.SUBTRACT):
+        if change.operation in (AlterOperation.APPEND, AlterOperation.SUBTRACT):
             text = _combined(values.get(change.name), change, text, keys)
         values[change.name] = text
     return values
@@ -148,13 +148,13 @@ def _combined(present: str | None, change: Change, text: str, keys: ConfigDef) -
     """A list with items added or taken away; one that is there already, or is not, changes nothing."""
     key = keys.keys.get(change.name)
     if key is None or key.type is not Type.LIST:
-        verb = Operation(change.operation).name
+        verb = AlterOperation(change.operation).name
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
     if present is None:
         present = format_value(Type.LIST, key.default) or ""
     parts = [part for part in present.split(",") if part]
     for item in text.split(","):
-        if change.operation == Operation.SUBTRACT:
+        if change.operation == AlterOperation.SUBTRACT:
             if item in parts:
                 parts.remove(item)
         elif item not in parts:

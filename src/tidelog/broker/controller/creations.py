@@ -147,10 +147,10 @@ class Creations:
         self._context.put(settled)
         await self._requests.update_metadata(settled)
 
-    def _cluster(self) -> plans.Cluster:
+    def _cluster(self) -> plans.ClusterFacts:
         """What is known, as planning wants it. Of the brokers only our own says whether its directories are cordoned:
         registrations do not."""
-        return plans.Cluster(
+        return plans.ClusterFacts(
             self._context.topics,
             self._context.brokers,
             self._context.epoch,

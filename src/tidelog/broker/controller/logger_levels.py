@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.broker import logging_setup
-from tidelog.broker.controller.config_changes import Change, Operation
+from tidelog.broker.controller.config_changes import AlterOperation, Change
 from tidelog.common.errors import ErrorCode, KafkaError
 
 
@@ -22,14 +22,14 @@ def change_levels(changes: Sequence[Change], *, validate_only: bool = False) -> 
         _check(change)
     if not validate_only:
         for change in changes:
-            logging_setup.set_level(change.name, change.value if change.operation == Operation.SET else None)
+            logging_setup.set_level(change.name, change.value if change.operation == AlterOperation.SET else None)
 
 
 def _check(change: Change) -> None:
-    if change.operation in (Operation.APPEND, Operation.SUBTRACT):
-        verb = Operation(change.operation).name
+    if change.operation in (AlterOperation.APPEND, AlterOperation.SUBTRACT):
+        verb = AlterOperation(change.operation).name
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{verb} operation is not allowed for the BROKER_LOGGER resource")
-    if change.operation == Operation.DELETE:
+    if change.operation == AlterOperation.DELETE:
         if change.name == logging_setup.ROOT:
             text = f"Removing the log level of the {logging_setup.ROOT} logger is not allowed"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)

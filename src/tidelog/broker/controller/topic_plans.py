@@ -56,7 +56,7 @@ class TopicPlan(NamedTuple):
         return len(self.image.partitions[0].replicas)
 
 
-class Cluster(NamedTuple):
+class ClusterFacts(NamedTuple):
     """What planning needs to know. The defaults are those of the broker that plans: `num.partitions` and
     `default.replication.factor`, for requests that leave them open (-1, since version 4 of CreateTopics)."""
 
@@ -74,7 +74,10 @@ class Cluster(NamedTuple):
 
 
 def plan_topic(
-    new: NewTopic, cluster: Cluster, rng: Rng, check_configs: Callable[[Mapping[str, str]], object] = lambda _: None
+    new: NewTopic,
+    cluster: ClusterFacts,
+    rng: Rng,
+    check_configs: Callable[[Mapping[str, str]], object] = lambda _: None,
 ) -> TopicPlan:
     """Check a new topic and place it; raises KafkaError."""
     check_topic_name(new.name)
@@ -97,7 +100,7 @@ def plan_topic(
 
 
 def new_partitions(
-    topic: str, topic_id: bytes, first: int, replicas: Sequence[tuple[int, ...]], cluster: Cluster
+    topic: str, topic_id: bytes, first: int, replicas: Sequence[tuple[int, ...]], cluster: ClusterFacts
 ) -> list[PartitionState]:
     """States of new partitions: everybody alive is in sync with an empty log."""
     states = []
@@ -109,7 +112,7 @@ def new_partitions(
     return states
 
 
-def _manual(new: NewTopic, cluster: Cluster) -> list[tuple[int, ...]]:
+def _manual(new: NewTopic, cluster: ClusterFacts) -> list[tuple[int, ...]]:
     """Replicas as the request lists them. Whoever gives an assignment may give no numbers beside it: they might differ.
     Partitions are numbered from 0 without a gap, and all have as many replicas."""
     if new.replication_factor != -1:
@@ -138,7 +141,7 @@ def _manual(new: NewTopic, cluster: Cluster) -> list[tuple[int, ...]]:
     return [tuple(new.assignments[index]) for index in range(len(new.assignments))]
 
 
-def _placed(new: NewTopic, cluster: Cluster, rng: Rng) -> list[tuple[int, ...]]:
+def _placed(new: NewTopic, cluster: ClusterFacts, rng: Rng) -> list[tuple[int, ...]]:
     """Replicas as we place them, on brokers that have a log directory for new partitions (KIP-1066: not cordoned)."""
     if new.replication_factor < -1 or new.replication_factor == 0:
         raise KafkaError(
@@ -158,7 +161,7 @@ def _placed(new: NewTopic, cluster: Cluster, rng: Rng) -> list[tuple[int, ...]]:
 
 
 def plan_more_partitions(
-    image: TopicImage, count: int, assignments: Sequence[Sequence[int]] | None, cluster: Cluster, rng: Rng
+    image: TopicImage, count: int, assignments: Sequence[Sequence[int]] | None, cluster: ClusterFacts, rng: Rng
 ) -> TopicImage:
     """The topic with `count` partitions in all; raises KafkaError.
 

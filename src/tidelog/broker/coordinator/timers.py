@@ -19,7 +19,7 @@ from typing import Protocol
 
 from tidelog.broker.coordinator.result import Result
 from tidelog.common.clock import Clock
-from tidelog.common.scheduler import Handle, Scheduler
+from tidelog.common.scheduler import Scheduler, TimerHandle
 
 Action = Callable[[], Result | None]
 
@@ -38,7 +38,7 @@ class _Timer:
     deadline: float
     action: Action
     armed_for: float
-    handle: Handle | None = None
+    handle: TimerHandle | None = None
 
 
 class ShardTimers:
@@ -108,7 +108,7 @@ class Recurring:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self._next: dict[Callable[[], None], Handle] = {}
+        self._next: dict[Callable[[], None], TimerHandle] = {}
 
     def every(self, interval_ms: int, action: Callable[[], None]) -> None:
         """For the first time when one interval has passed: right after a start there is nothing to find."""

@@ -62,7 +62,7 @@ HIDDEN_BROKER_KEYS = frozenset(
 )
 
 
-class Source(IntEnum):
+class ConfigSource(IntEnum):
     """Where a value comes from, in the numbers of DescribeConfigs."""
 
     UNKNOWN = 0
@@ -81,15 +81,15 @@ class Synonym(NamedTuple):
 
     name: str
     value: str | None
-    source: Source
+    source: ConfigSource
 
 
-class Entry(NamedTuple):
+class ConfigEntry(NamedTuple):
     """One config of a resource. `value` is the one in force, and None if it must not be told."""
 
     name: str
     value: str | None
-    source: Source
+    source: ConfigSource
     synonyms: list[Synonym]
     read_only: bool = False
     sensitive: bool = False
@@ -102,7 +102,7 @@ def topic_entries(
     topic_configs: TopicConfigs,
     overrides: Mapping[str, str],
     names: Collection[str] | None = None,
-) -> list[Entry]:
+) -> list[ConfigEntry]:
     """A topic's configs; all of them, or those of `names`."""
     effective = usable_config(overrides, topic_configs.broker_defaults())
     overrides = usable_overrides(overrides)
@@ -113,13 +113,13 @@ def topic_entries(
         value = _topic_value(key, effective, overrides)
         synonyms = _chain(config, next(iter(key.synonyms), ""), key.synonyms, sensitive=False)
         if key.name in overrides:
-            synonyms.insert(0, Synonym(key.name, value, Source.TOPIC))
-        source = synonyms[0].source if synonyms else Source.DEFAULT
-        entries.append(Entry(key.name, value, source, synonyms, type=key.type.value, doc=key.doc))
+            synonyms.insert(0, Synonym(key.name, value, ConfigSource.TOPIC))
+        source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+        entries.append(ConfigEntry(key.name, value, source, synonyms, type=key.type.value, doc=key.doc))
     return entries
 
 
-def broker_entries(config: BrokerConfig, names: Collection[str] | None = None) -> list[Entry]:
+def broker_entries(config: BrokerConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
     """A broker's configs: every key, with the value in force."""
     entries = []
     for key in _wanted(BROKER_KEYS, names):
@@ -130,20 +130,20 @@ def broker_entries(config: BrokerConfig, names: Collection[str] | None = None) -
     return entries
 
 
-def default_broker_entries(config: BrokerConfig, names: Collection[str] | None = None) -> list[Entry]:
+def default_broker_entries(config: BrokerConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
     """What was set for all brokers, and nothing else."""
     entries = []
     for name, value in config.dynamic_default.items():
         key = BROKER_KEYS.keys.get(name)
         if key is not None and (not names or name in names):
             shown = None if key.sensitive else value
-            entries.append(_broker_entry(key, value, [Synonym(name, shown, Source.DYNAMIC_DEFAULT_BROKER)]))
+            entries.append(_broker_entry(key, value, [Synonym(name, shown, ConfigSource.DYNAMIC_DEFAULT_BROKER)]))
     return entries
 
 
 def group_entries(
     config: BrokerConfig, keys: ConfigDef, stored: Mapping[str, str], names: Collection[str] | None = None
-) -> list[Entry]:
+) -> list[ConfigEntry]:
     """A group's configs: what is set for it, else what the broker's key of the same meaning says for all groups.
 
     Kafka calls the latter a default all the same, whoever set it, and lists no synonyms but the key itself.
@@ -152,29 +152,29 @@ def group_entries(
     for key in _wanted(keys, names):
         default = config[BROKER_KEYS.keys[key.synonyms[0]]] if key.synonyms else key.default
         value = stored.get(key.name, text_of(key, default))
-        source = Source.GROUP if key.name in stored else Source.DEFAULT
+        source = ConfigSource.GROUP if key.name in stored else ConfigSource.DEFAULT
         synonyms = [Synonym(key.name, value, source)]
-        entries.append(Entry(key.name, value, source, synonyms, type=key.type.value, doc=key.doc))
+        entries.append(ConfigEntry(key.name, value, source, synonyms, type=key.type.value, doc=key.doc))
     return entries
 
 
 def client_metrics_entries(
     keys: ConfigDef, stored: Mapping[str, str], names: Collection[str] | None = None
-) -> list[Entry]:
+) -> list[ConfigEntry]:
     """The configs of a subscription of client metrics (KIP-714): no other key stands behind them."""
     entries = []
     for key in _wanted(keys, names):
-        source = Source.CLIENT_METRICS if key.name in stored else Source.DEFAULT
+        source = ConfigSource.CLIENT_METRICS if key.name in stored else ConfigSource.DEFAULT
         value = stored.get(key.name, text_of(key, key.default))
-        entries.append(Entry(key.name, value, source, [], type=key.type.value, doc=key.doc))
+        entries.append(ConfigEntry(key.name, value, source, [], type=key.type.value, doc=key.doc))
     return entries
 
 
-def _broker_entry(key: Key[Any], value: object, synonyms: list[Synonym]) -> Entry:
-    return Entry(
+def _broker_entry(key: Key[Any], value: object, synonyms: list[Synonym]) -> ConfigEntry:
+    return ConfigEntry(
         key.name,
         None if key.sensitive else text_of(key, value),
-        synonyms[0].source if synonyms else Source.DEFAULT,
+        synonyms[0].source if synonyms else ConfigSource.DEFAULT,
         synonyms,
         read_only=key.update is Update.READ_ONLY,
         sensitive=key.sensitive,
@@ -191,11 +191,11 @@ def _chain(config: BrokerConfig, name: str, names: Iterable[str], *, sensitive: 
     """Everything that is set for these broker keys, strongest layer first, last their defaults; from the first that is
     about `name` on."""
     keys = [BROKER_KEYS.keys[name] for name in names if name in BROKER_KEYS]
-    layers: tuple[tuple[Source, Callable[[Key[Any]], str | None]], ...] = (
-        (Source.DYNAMIC_BROKER, lambda key: config.dynamic_broker.get(key.name)),
-        (Source.DYNAMIC_DEFAULT_BROKER, lambda key: config.dynamic_default.get(key.name)),
-        (Source.STATIC_BROKER, lambda key: config.raw.get(key.name)),
-        (Source.DEFAULT, lambda key: text_of(key, key.default)),
+    layers: tuple[tuple[ConfigSource, Callable[[Key[Any]], str | None]], ...] = (
+        (ConfigSource.DYNAMIC_BROKER, lambda key: config.dynamic_broker.get(key.name)),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER, lambda key: config.dynamic_default.get(key.name)),
+        (ConfigSource.STATIC_BROKER, lambda key: config.raw.get(key.name)),
+        (ConfigSource.DEFAULT, lambda key: text_of(key, key.default)),
     )
     chain = []
     for source, get in layers:

@@ -38,7 +38,7 @@ logger = logging.getLogger("tidelog.requests")
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
 
 
-class Route(NamedTuple):
+class ApiRoute(NamedTuple):
     """How the requests of one API are served: found once, used for each."""
 
     name: str
@@ -51,7 +51,7 @@ class Route(NamedTuple):
     """ApiVersions: whoever asks in a version that we do not know is told which ones we do."""
 
     @classmethod
-    def of(cls, key: int, services: Services) -> Route:
+    def of(cls, key: int, services: Services) -> ApiRoute:
         """What the table says of an API, with its functions loaded and its room's services made. An API that is not in
         it closes the connection, as an unknown key does in Kafka: no answer would be understood.
         """
@@ -76,7 +76,7 @@ class Dispatcher:
         self._services = services
         self._metrics = metrics
         self._clock = clock
-        self._routes: dict[int, Route] = {}
+        self._routes: dict[int, ApiRoute] = {}
         self._running: dict[ServerConnection, Stepper | Later] = {}
         self.requests = 0
 
@@ -101,7 +101,7 @@ class Dispatcher:
         self._metrics.requests[key] += 1
         route = self._routes.get(key)
         if route is None:
-            route = self._routes[key] = Route.of(key, self._services)
+            route = self._routes[key] = ApiRoute.of(key, self._services)
         request = None
         if header.api_version in route.versions:
             request = route.decode(memoryview(frame), header.api_version, position)

@@ -13,7 +13,7 @@ from functools import partial
 
 from tidelog.broker.purgatory.timing_wheel import TimerEntry, TimingWheel
 from tidelog.common.clock import Clock
-from tidelog.common.scheduler import Handle, Scheduler
+from tidelog.common.scheduler import Scheduler, TimerHandle
 
 
 class LoopTimer:
@@ -21,7 +21,7 @@ class LoopTimer:
         self._clock = clock
         self._scheduler = scheduler
         self._wheel = TimingWheel(self._now_ms())
-        self._armed: Handle | None = None
+        self._armed: TimerHandle | None = None
         self._armed_for = 0
 
     def __len__(self) -> int:

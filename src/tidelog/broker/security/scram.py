@@ -37,7 +37,7 @@ MECHANISMS = {1: Mechanism("SCRAM-SHA-256", "sha256"), 2: Mechanism("SCRAM-SHA-5
 CREDENTIAL_KEYS = frozenset(mechanism.name for mechanism in MECHANISMS.values())
 
 
-class Change(NamedTuple):
+class CredentialChange(NamedTuple):
     """One mechanism of one user, set or (without a password) taken away."""
 
     mechanism: int
@@ -46,7 +46,7 @@ class Change(NamedTuple):
     iterations: int = 0
 
 
-def check_change(user: str, change: Change) -> None:
+def check_change(user: str, change: CredentialChange) -> None:
     """Whether a change makes sense at all, in the order in which Kafka asks."""
     if not user:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
@@ -59,7 +59,7 @@ def check_change(user: str, change: Change) -> None:
             raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
 
 
-def plan_credentials(stored: Mapping[str, str], changes: Iterable[Change]) -> dict[str, str]:
+def plan_credentials(stored: Mapping[str, str], changes: Iterable[CredentialChange]) -> dict[str, str]:
     """What a user's node shall hold: all of the changes, or (KafkaError) none. Quotas in it stay."""
     values = dict(stored)
     for change in changes:

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from tidelog.broker.store.api import Create, Delete, Event, Operation, Result, SetData, Stat, Watch, WatchEvent
 from tidelog.broker.store.errors import SessionExpiredError, StoreFullError, StoreLostError
-from tidelog.broker.store.tree import Applied, Row, Tree, ancestors, check_path
+from tidelog.broker.store.tree import Applied, NodeRow, Tree, ancestors, check_path
 from tidelog.common.named_tuple import NamedTuple
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ _UPSERT = "insert or replace into node values (?, ?, ?, ?, ?, ?)"
 class _Commit(NamedTuple):
     """Rows to write and whom to tell when they are durable."""
 
-    rows: list[Row]
+    rows: list[NodeRow]
     gone: list[str]
     transaction: int
     applied: Applied
@@ -412,4 +412,4 @@ def _prepare(connection: sqlite3.Connection) -> None:
 def _load(connection: sqlite3.Connection) -> Tree:
     """By path: a parent's is a prefix of its children's, and so comes first."""
     transaction = int(connection.execute("select value from store where name = 'transaction'").fetchone()[0])
-    return Tree(map(Row._make, connection.execute("select * from node order by path")), transaction)
+    return Tree(map(NodeRow._make, connection.execute("select * from node order by path")), transaction)

@@ -73,7 +73,7 @@ class Applied(NamedTuple):
     undo: list[Callable[[], object]]
 
 
-class Row(NamedTuple):
+class NodeRow(NamedTuple):
     """A node's durable form."""
 
     path: str
@@ -85,7 +85,7 @@ class Row(NamedTuple):
 
 
 class Tree:
-    def __init__(self, rows: Iterable[Row] = (), transaction: int = 0) -> None:
+    def __init__(self, rows: Iterable[NodeRow] = (), transaction: int = 0) -> None:
         """Rebuild from rows, in any order that has parents before children (sorted by path does)."""
         self.transaction = transaction
         self.nodes: dict[str, DataNode] = {"/": DataNode(b"", 0, 0)}
@@ -107,12 +107,12 @@ class Tree:
             check_path(path)
             raise NoNodeError(path) from None
 
-    def row(self, path: str) -> Row | None:
+    def row(self, path: str) -> NodeRow | None:
         """The durable form of a path: None when it is gone, or lives only as long as its session."""
         node = self.nodes.get(path)
         if node is None or node.ephemeral_owner:
             return None
-        return Row(path, node.data, node.created, node.modified, node.version, node.child_version)
+        return NodeRow(path, node.data, node.created, node.modified, node.version, node.child_version)
 
     def apply(self, operations: Sequence[Operation], session: int) -> Applied:
         """All of it or nothing. Each operation sees what those before it did: a parent may be made and filled in one

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.common.scheduler import Action, Handle, Scheduler
+from tidelog.common.scheduler import Action, Scheduler, TimerHandle
 
 
 class GuardedScheduler:
@@ -19,8 +19,8 @@ class GuardedScheduler:
         self._inner = inner
         self._guard = guard
 
-    def call_soon(self, action: Action, /) -> Handle:
+    def call_soon(self, action: Action, /) -> TimerHandle:
         return self._inner.call_soon(lambda: self._guard(action))
 
-    def call_later(self, seconds: float, action: Action, /) -> Handle:
+    def call_later(self, seconds: float, action: Action, /) -> TimerHandle:
         return self._inner.call_later(seconds, lambda: self._guard(action))

@@ -17,7 +17,7 @@ from tidelog.records.kernel._builder import BatchWriter
 Headers = Sequence[tuple[str, bytes | None]]
 
 
-class Append(Protocol):
+class AppendRecord(Protocol):
     """Adds a record after the others, or at `offset`, and answers its offset."""
 
     def __call__(
@@ -43,7 +43,7 @@ class BatchBuilder:
 
     __slots__ = ("_writer", "append")
 
-    append: Append
+    append: AppendRecord
 
     def __init__(
         self,

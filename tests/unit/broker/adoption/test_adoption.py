@@ -12,7 +12,7 @@ from tidelog.broker.adoption.disk import DiskTopic, read_topics
 from tidelog.broker.adoption.metadata_log import KafkaMetadata, read_metadata_log
 from tidelog.broker.adoption.plan import ELSEWHERE, plan_adoption
 from tidelog.broker.adoption.situation import Situation
-from tidelog.broker.controller.topic_plans import Cluster, NewTopic, plan_topic
+from tidelog.broker.controller.topic_plans import ClusterFacts, NewTopic, plan_topic
 from tidelog.broker.metadata.images import PartitionState, TopicImage
 from tidelog.broker.store.adopted import Note
 from tidelog.broker.store.api import Create, Delete
@@ -147,7 +147,7 @@ def test_a_topic_of_another_id_is_not_the_metadata_logs():
 
 
 def test_a_known_topic_is_left_alone_or_extended():
-    cluster = Cluster((), {1: None}, 0, 2, 1)  # type: ignore[dict-item]  # only the keys are looked at
+    cluster = ClusterFacts((), {1: None}, 0, 2, 1)  # type: ignore[dict-item]  # only the keys are looked at
     image: TopicImage = plan_topic(NewTopic("t", -1, -1, {0: [1], 1: [1]}), cluster, seeded_rng(1)).image
     assert plan({"t": DiskTopic("t", ID, {0: 0, 1: 0})}, {"t": image}).operations == []
     assert len(plan({"t": DiskTopic("t", ID, {3: 0})}, {"t": image}).operations) == 5

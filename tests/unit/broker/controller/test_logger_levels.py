@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from tidelog.broker import logging_setup
-from tidelog.broker.controller.config_changes import Change, Operation
+from tidelog.broker.controller.config_changes import AlterOperation, Change
 from tidelog.broker.controller.logger_levels import change_levels
 from tidelog.common.errors import ErrorCode, KafkaError
 
@@ -24,23 +24,23 @@ def _levels_as_before():
 @pytest.mark.parametrize(
     "wrong",
     [
-        Change(NAME, Operation.APPEND, "DEBUG"),
-        Change(NAME, Operation.SUBTRACT, "DEBUG"),
-        Change(logging_setup.ROOT, Operation.DELETE, None),
+        Change(NAME, AlterOperation.APPEND, "DEBUG"),
+        Change(NAME, AlterOperation.SUBTRACT, "DEBUG"),
+        Change(logging_setup.ROOT, AlterOperation.DELETE, None),
     ],
 )
 def test_one_wrong_change_keeps_all_from_being_made(wrong: Change) -> None:
     before = logging.getLogger(NAME).level
     with pytest.raises(KafkaError) as caught:
-        change_levels([Change(NAME, Operation.SET, "DEBUG"), wrong])
+        change_levels([Change(NAME, AlterOperation.SET, "DEBUG"), wrong])
     assert caught.value.code is ErrorCode.INVALID_REQUEST
     assert logging.getLogger(NAME).level == before
 
 
 def test_a_level_is_set_and_taken_away() -> None:
-    change_levels([Change(NAME, Operation.SET, "DEBUG")], validate_only=True)
+    change_levels([Change(NAME, AlterOperation.SET, "DEBUG")], validate_only=True)
     assert logging.getLogger(NAME).level == logging.NOTSET
-    change_levels([Change(NAME, Operation.SET, "DEBUG")])
+    change_levels([Change(NAME, AlterOperation.SET, "DEBUG")])
     assert logging.getLogger(NAME).level == logging.DEBUG
-    change_levels([Change(NAME, Operation.DELETE, None)])
+    change_levels([Change(NAME, AlterOperation.DELETE, None)])
     assert logging.getLogger(NAME).level == logging.NOTSET

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidelog.broker.controller.topic_plans import (
-    Cluster,
+    ClusterFacts,
     NewTopic,
     create_operations,
     delete_operations,
@@ -19,9 +19,9 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import seeded_rng
 
 
-def cluster(count: int = 1, topics: tuple[str, ...] = ()) -> Cluster:
+def cluster(count: int = 1, topics: tuple[str, ...] = ()) -> ClusterFacts:
     brokers = {i: BrokerImage(i, {}) for i in range(1, count + 1)}
-    return Cluster(topics, brokers, 5, 2, 1)
+    return ClusterFacts(topics, brokers, 5, 2, 1)
 
 
 def test_a_plan_fills_in_the_defaults():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.loop import async_test
 from tidelog.broker.quotas.entities import CLIENT, IP, USER
-from tidelog.broker.quotas.stored import Quota, load_quotas
+from tidelog.broker.quotas.stored import StoredQuota, load_quotas
 from tidelog.broker.store import paths, znodes
 from tidelog.broker.store.api import ensure_paths
 from tidelog.broker.store.local import LocalStore
@@ -24,8 +24,8 @@ async def test_every_entity_with_a_quota_and_no_other() -> None:
         await store.create(path, znodes.encode_config(values), make_parents=True)
     found = await load_quotas(store)
     assert found == [
-        Quota({CLIENT: "c"}, {"producer_byte_rate": 1024.0}),
-        Quota({IP: "10.0.0.1"}, {"connection_creation_rate": 5.0}),
-        Quota({USER: None}, {"request_percentage": 50.0}),
-        Quota({USER: "u", CLIENT: "c"}, {"consumer_byte_rate": 2048.0}),
+        StoredQuota({CLIENT: "c"}, {"producer_byte_rate": 1024.0}),
+        StoredQuota({IP: "10.0.0.1"}, {"connection_creation_rate": 5.0}),
+        StoredQuota({USER: None}, {"request_percentage": 50.0}),
+        StoredQuota({USER: "u", CLIENT: "c"}, {"consumer_byte_rate": 2048.0}),
     ]

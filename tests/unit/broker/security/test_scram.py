@@ -10,7 +10,7 @@ import pytest
 
 from tidelog.broker.security.scram import (
     MECHANISMS,
-    Change,
+    CredentialChange,
     check_change,
     credential,
     iterations_of,
@@ -49,13 +49,13 @@ def test_what_cannot_be_read_is_no_credential() -> None:
 @pytest.mark.parametrize(
     ("user", "change", "code"),
     [
-        ("", Change(SHA_256), ErrorCode.UNACCEPTABLE_CREDENTIAL),
-        ("a", Change(0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
-        ("a", Change(SHA_256, b"s", b"p", 4095), ErrorCode.UNACCEPTABLE_CREDENTIAL),
-        ("a", Change(SHA_256, b"s", b"p", 16385), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        ("", CredentialChange(SHA_256), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        ("a", CredentialChange(0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+        ("a", CredentialChange(SHA_256, b"s", b"p", 4095), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        ("a", CredentialChange(SHA_256, b"s", b"p", 16385), ErrorCode.UNACCEPTABLE_CREDENTIAL),
     ],
 )
-def test_what_is_refused(user: str, change: Change, code: ErrorCode) -> None:
+def test_what_is_refused(user: str, change: CredentialChange, code: ErrorCode) -> None:
     with pytest.raises(KafkaError) as caught:
         check_change(user, change)
     assert caught.value.code is code
@@ -63,8 +63,8 @@ def test_what_is_refused(user: str, change: Change, code: ErrorCode) -> None:
 
 def test_changes_leave_everything_else_in_the_node() -> None:
     stored = {"SCRAM-SHA-256": "old", "producer_byte_rate": "10"}
-    planned = plan_credentials(stored, [Change(SHA_256), Change(SHA_512, b"s", b"p", 4096)])
+    planned = plan_credentials(stored, [CredentialChange(SHA_256), CredentialChange(SHA_512, b"s", b"p", 4096)])
     assert set(planned) == {"SCRAM-SHA-512", "producer_byte_rate"}
     with pytest.raises(KafkaError) as caught:
-        plan_credentials({}, [Change(SHA_256)])
+        plan_credentials({}, [CredentialChange(SHA_256)])
     assert caught.value.code is ErrorCode.RESOURCE_NOT_FOUND

@@ -13,17 +13,17 @@ from tidelog.broker.coordinator.group.classic.group import tombstone as classic_
 from tidelog.broker.coordinator.group.classic.states import ClassicState
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer.member import Assignment, ConsumerMember
-from tidelog.broker.coordinator.group.state import Group, GroupState
+from tidelog.broker.coordinator.group.state import Group, GroupShardState
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import ConsumerGroupDescribeResponse, DescribeGroupsResponse, ListGroupsResponse
 
 
-class GroupAdmin:
+class GroupDescriber:
     """Reads, but for the tombstones of a group that is deleted."""
 
-    def __init__(self, state: GroupState, view: MetadataView, default_assignor: str) -> None:
+    def __init__(self, state: GroupShardState, view: MetadataView, default_assignor: str) -> None:
         self._state = state
         self._view = view
         self._default_assignor = default_assignor

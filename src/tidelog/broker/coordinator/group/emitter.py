@@ -18,7 +18,7 @@ from typing import Any
 
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer.states import CONSUMER_GROUP, ConsumerState
-from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.state import GroupShardState
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import NO_RESPONSE, Result
 from tidelog.common.errors import KafkaError
@@ -27,7 +27,7 @@ from tidelog.common.errors import KafkaError
 class Emitter:
     """Collects what one handler does to one group, and can take it back."""
 
-    def __init__(self, state: GroupState, group_id: str) -> None:
+    def __init__(self, state: GroupShardState, group_id: str) -> None:
         self._state = state
         self._group_id = group_id
         self._before = state.groups.get(group_id)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from tidelog.broker.coordinator.config import GroupConfig
-from tidelog.broker.coordinator.group.admin import GroupAdmin
+from tidelog.broker.coordinator.group.admin import GroupDescriber
 from tidelog.broker.coordinator.group.bridge.classic_members import ClassicMembers
 from tidelog.broker.coordinator.group.bridge.migration import Migration
 from tidelog.broker.coordinator.group.classic.group import ClassicGroup
@@ -27,7 +27,7 @@ from tidelog.broker.coordinator.group.offsets.commits import Commits
 from tidelog.broker.coordinator.group.offsets.expiry import OffsetExpiry
 from tidelog.broker.coordinator.group.offsets.fencing import EPOCH_COMMIT_VERSION, CommitFence
 from tidelog.broker.coordinator.group.offsets.fetches import fetch_offsets
-from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.state import GroupShardState
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.broker.coordinator.result import Caller, Reply, Result
@@ -59,13 +59,13 @@ class GroupMachine:
     """
 
     def __init__(self, *, timers: Timers, clock: Clock, rng: Rng, view: MetadataView, config: GroupConfig) -> None:
-        self.state = GroupState(clock, self)
+        self.state = GroupShardState(clock, self)
         self._clock = clock
         self._config = config
         self._timers = timers
         self._commits = Commits(clock, config)
         self._expiry = OffsetExpiry(self.state.offsets, config)
-        self.admin = GroupAdmin(self.state, view, config.consumer_assignors[0])
+        self.admin = GroupDescriber(self.state, view, config.consumer_assignors[0])
         self._rebalance = ClassicRebalance(timers, clock, config)
         fence = CommitFence(self.state.groups, self._rebalance, view)
         self.check_commit = fence.check_commit  # bound here: every commit asks, and a hop would cost it

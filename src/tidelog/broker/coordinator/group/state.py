@@ -38,7 +38,7 @@ class Timekeeper(Protocol):
         """The group is back, or of another kind now: all sessions start anew."""
 
 
-class GroupState:
+class GroupShardState:
     """What the records of a partition of __consumer_offsets amount to. `timekeeper` has what is soft about groups."""
 
     def __init__(self, clock: Clock, timekeeper: Timekeeper) -> None:

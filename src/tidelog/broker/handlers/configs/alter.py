@@ -18,8 +18,8 @@ from typing import TypeVar
 from tidelog.broker.controller.config_changes import (
     CLIENT_METRICS_KEYS,
     GROUP_KEYS,
+    AlterOperation,
     Change,
-    Operation,
     Resource,
     broker_layers,
     check_form,
@@ -49,7 +49,7 @@ Outcome = tuple[ErrorCode, "str | None"]
 Answer = TypeVar("Answer", AlterConfigsResponse, IncrementalAlterConfigsResponse)
 
 
-class Wanted(NamedTuple):
+class Alteration(NamedTuple):
     """What shall be done to one resource.
 
     `replace`: everything that is set for it is gone but for what is named. `validate_only` goes all the way to the
@@ -70,10 +70,10 @@ async def replace(services: ConfigServices, ctx: RequestContext, request: AlterC
     nothing else. Loggers cannot be asked for in it: their type came with the incremental request.
     """
     wanted = [
-        Wanted(
+        Alteration(
             resource.resource_type,
             resource.resource_name,
-            [Change(config.name, Operation.SET, config.value) for config in resource.configs],
+            [Change(config.name, AlterOperation.SET, config.value) for config in resource.configs],
             True,
             request.validate_only,
         )
@@ -89,7 +89,7 @@ async def change(
     from the default where nothing is set, and to append what is there already changes nothing.
     """
     wanted = [
-        Wanted(
+        Alteration(
             resource.resource_type,
             resource.resource_name,
             [Change(config.name, config.config_operation, config.value) for config in resource.configs],
@@ -101,7 +101,7 @@ async def change(
     return await _answered(services, wanted, IncrementalAlterConfigsResponse())
 
 
-async def _answered(services: ConfigServices, wanted: list[Wanted], response: Answer) -> Answer:
+async def _answered(services: ConfigServices, wanted: list[Alteration], response: Answer) -> Answer:
     """Carry it out, and say what became of each resource: both answers have the same form."""
     for one, (code, text) in zip(wanted, await _alter_all(services, wanted), strict=True):
         response.responses.append(
@@ -112,7 +112,7 @@ async def _answered(services: ConfigServices, wanted: list[Wanted], response: An
     return response
 
 
-async def _alter_all(services: ConfigServices, wanted: list[Wanted]) -> list[Outcome]:
+async def _alter_all(services: ConfigServices, wanted: list[Alteration]) -> list[Outcome]:
     """One after the other: the outcome of each. They are as many steps of the store: a client that leaves in between
     has changed those before, and the one under way.
     """
@@ -129,7 +129,7 @@ async def _alter_all(services: ConfigServices, wanted: list[Wanted]) -> list[Out
     return outcomes
 
 
-async def _alter(services: ConfigServices, wanted: Wanted) -> None:
+async def _alter(services: ConfigServices, wanted: Alteration) -> None:
     """One resource, by its type. Kafka refuses types that it does not know one by one, unlike DescribeConfigs."""
     kind, name = wanted.kind, wanted.name
     if kind == Resource.BROKER_LOGGER and wanted.replace:
@@ -166,7 +166,7 @@ async def _alter(services: ConfigServices, wanted: Wanted) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
 
 
-async def _alter_topic(services: ConfigServices, wanted: Wanted) -> None:
+async def _alter_topic(services: ConfigServices, wanted: Alteration) -> None:
     """In force in the topic's logs, on this broker, before it is answered. There is no default for all topics: that is
     what the broker's keys are for.
     """
@@ -181,7 +181,7 @@ async def _alter_topic(services: ConfigServices, wanted: Wanted) -> None:
     await services.change_topic_config(wanted.name, decide, validate_only=wanted.validate_only)
 
 
-async def _alter_broker(services: ConfigServices, wanted: Wanted) -> None:
+async def _alter_broker(services: ConfigServices, wanted: Alteration) -> None:
     """This broker's keys, or (no name) those of all brokers: each has a node, and the broker's own wins.
 
     Which keys may change while a broker runs is written with each (`Update`); some only for all brokers at once
@@ -209,7 +209,7 @@ async def _alter_broker(services: ConfigServices, wanted: Wanted) -> None:
 
 
 async def _alter_stored(
-    services: ConfigServices, wanted: Wanted, root: str, keys: ConfigDef, check: Callable[[Mapping[str, str]], None]
+    services: ConfigServices, wanted: Alteration, root: str, keys: ConfigDef, check: Callable[[Mapping[str, str]], None]
 ) -> None:
     """Configs of groups and of client metrics: those of groups are told to the coordinator, the others to nobody.
 

@@ -19,8 +19,8 @@ from tidelog.broker.handlers.configs.nodes import check_node
 from tidelog.broker.handlers.configs.services import ConfigServices
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.metadata.config_entries import (
-    Entry,
-    Source,
+    ConfigEntry,
+    ConfigSource,
     broker_entries,
     client_metrics_entries,
     default_broker_entries,
@@ -65,7 +65,7 @@ async def handle(
 
 
 def _described(
-    entry: Entry, request: DescribeConfigsRequest, version: int
+    entry: ConfigEntry, request: DescribeConfigsRequest, version: int
 ) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
     """One config in the form of the version: 0 has `is_default` alone, 1 brought source and synonyms, 3 type and
     documentation (KIP-569).
@@ -78,7 +78,7 @@ def _described(
         name=entry.name,
         value=entry.value,
         read_only=entry.read_only,
-        is_default=version == 0 and entry.source is Source.DEFAULT,
+        is_default=version == 0 and entry.source is ConfigSource.DEFAULT,
         config_source=entry.source,
         is_sensitive=entry.sensitive,
         synonyms=synonyms,
@@ -87,7 +87,7 @@ def _described(
     )
 
 
-async def _entries(services: ConfigServices, kind: int, name: str, names: Collection[str] | None) -> list[Entry]:
+async def _entries(services: ConfigServices, kind: int, name: str, names: Collection[str] | None) -> list[ConfigEntry]:
     """The configs of one resource: all, or those of `names`; names that do not exist are left out, without an error.
 
     A broker without a name stands for what is set for all brokers, and shows nothing else. A group or a subscription
@@ -108,7 +108,7 @@ async def _entries(services: ConfigServices, kind: int, name: str, names: Collec
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         check_node(services.node_id, name)
         return [
-            Entry(logger, level, Source.DYNAMIC_BROKER_LOGGER, [])
+            ConfigEntry(logger, level, ConfigSource.DYNAMIC_BROKER_LOGGER, [])
             for logger, level in logging_setup.loggers().items()
             if not names or logger in names
         ]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from tidelog.broker.controller.loading import load_configs
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.security.services import SecurityServices
-from tidelog.broker.security.scram import Change, check_change, iterations_of, plan_credentials
+from tidelog.broker.security.scram import CredentialChange, check_change, iterations_of, plan_credentials
 from tidelog.broker.store import paths
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.messages import (
@@ -68,11 +68,11 @@ async def alter(
     The same mechanism of a user twice, be it set and deleted, is DUPLICATE_RESOURCE for that user: no order of the two
     is promised.
     """
-    changes: dict[str, list[Change]] = {}
+    changes: dict[str, list[CredentialChange]] = {}
     for deletion in request.deletions:
-        changes.setdefault(deletion.name, []).append(Change(deletion.mechanism))
+        changes.setdefault(deletion.name, []).append(CredentialChange(deletion.mechanism))
     for wanted in request.upsertions:
-        change = Change(wanted.mechanism, wanted.salt, wanted.salted_password, wanted.iterations)
+        change = CredentialChange(wanted.mechanism, wanted.salt, wanted.salted_password, wanted.iterations)
         changes.setdefault(wanted.name, []).append(change)
     results = []
     for name, of_user in changes.items():
@@ -85,7 +85,7 @@ async def alter(
     return AlterUserScramCredentialsResponse(results=results)
 
 
-async def _alter_user(services: SecurityServices, name: str, changes: list[Change]) -> None:
+async def _alter_user(services: SecurityServices, name: str, changes: list[CredentialChange]) -> None:
     """All of a user's changes, or none."""
     for change in changes:
         check_change(name, change)

@@ -15,7 +15,7 @@ from tidelog.common.named_tuple import NamedTuple
 MAX_KEPT = 64
 
 
-class Asked(NamedTuple):
+class AnswerKey(NamedTuple):
     """Everything that an answer depends on besides the cache."""
 
     version: int
@@ -32,15 +32,15 @@ class KeptAnswers:
 
     def __init__(self) -> None:
         self.version = -1
-        self.answers: dict[Asked, EncodedBody] = {}
+        self.answers: dict[AnswerKey, EncodedBody] = {}
 
-    def get(self, version: int, asked: Asked) -> EncodedBody | None:
+    def get(self, version: int, asked: AnswerKey) -> EncodedBody | None:
         if version != self.version:
             self.version = version
             self.answers.clear()
         return self.answers.get(asked)
 
-    def keep(self, version: int, asked: Asked, body: EncodedBody) -> None:
+    def keep(self, version: int, asked: AnswerKey, body: EncodedBody) -> None:
         """Unless the cache has moved on while the answer was built: then it is right for the one who asked alone."""
         if version == self.version and len(self.answers) < MAX_KEPT:
             self.answers[asked] = body

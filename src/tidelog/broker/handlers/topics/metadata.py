@@ -21,7 +21,7 @@ from tidelog.broker.controller.internal_topics import SHARE_GROUP_STATE_TOPIC
 from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.encoded import EncodedBody
 from tidelog.broker.handlers.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from tidelog.broker.handlers.topics.kept_answers import Asked
+from tidelog.broker.handlers.topics.kept_answers import AnswerKey
 from tidelog.broker.handlers.topics.services import TopicServices
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.images import PartitionState, TopicImage
@@ -58,7 +58,7 @@ async def handle(
     else:
         found, missing = await _resolve(services, request)
         names = tuple(found)
-    asked = Asked(version, ctx.listener, ctx.session.view, names, request.include_topic_authorized_operations)
+    asked = AnswerKey(version, ctx.listener, ctx.session.view, names, request.include_topic_authorized_operations)
     images = [metadata.topics[name] for name in (metadata.topics if names is None else names)]
     total = sum(len(image.partitions) for image in images)
     if total < KEEP_PARTITIONS or missing or request.include_cluster_authorized_operations:
@@ -70,7 +70,7 @@ async def handle(
     return await _kept(services, asked, images, total)
 
 
-async def _kept(services: TopicServices, asked: Asked, images: list[TopicImage], total: int) -> EncodedBody:
+async def _kept(services: TopicServices, asked: AnswerKey, images: list[TopicImage], total: int) -> EncodedBody:
     """The encoded answer, from the last who asked the same or made now.
 
     A large one is built on a thread. The images in the cache are replaced by changes, never changed themselves, so that
@@ -91,7 +91,7 @@ async def _kept(services: TopicServices, asked: Asked, images: list[TopicImage],
     return body
 
 
-def build(metadata: MetadataCache, asked: Asked, images: Iterable[TopicImage]) -> MetadataResponse:
+def build(metadata: MetadataCache, asked: AnswerKey, images: Iterable[TopicImage]) -> MetadataResponse:
     """The answer of these topics. Any thread."""
     brokers = [
         MetadataResponse.MetadataResponseBroker(node_id=b.node_id, host=host, port=port, rack=b.rack)

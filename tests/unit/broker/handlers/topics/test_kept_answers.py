@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tidelog.broker.handlers.encoded import EncodedBody
-from tidelog.broker.handlers.topics.kept_answers import MAX_KEPT, Asked, KeptAnswers
+from tidelog.broker.handlers.topics.kept_answers import MAX_KEPT, AnswerKey, KeptAnswers
 from tidelog.broker.requests._session import EVERYTHING, View
 
-ASKED = Asked(12, "PLAINTEXT", EVERYTHING, ("t",), False)
+ASKED = AnswerKey(12, "PLAINTEXT", EVERYTHING, ("t",), False)
 
 
 def test_an_answer_is_given_to_those_who_ask_the_same_until_something_changes() -> None:

@@ -25,7 +25,7 @@ from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
 from tidelog.broker.coordinator.group.consumer.states import MemberState
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
 from tidelog.broker.coordinator.group.emitter import Emitter
-from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.state import GroupShardState
 from tidelog.broker.coordinator.result import Caller, Result
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.rng import Rng
@@ -50,7 +50,7 @@ class ClassicMembers(ConsumerHandler):
 
     def __init__(
         self,
-        state: GroupState,
+        state: GroupShardState,
         update: ConsumerUpdate,
         sessions: ConsumerSessions,
         migration: Migration,

@@ -24,7 +24,7 @@ from tidelog.broker.coordinator.group.classic.rebalance import ClassicRebalance
 from tidelog.broker.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.broker.coordinator.group.consumer.member import Assignment, ClassicMetadata, ConsumerMember
 from tidelog.broker.coordinator.group.emitter import Emitter
-from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.state import GroupShardState
 from tidelog.broker.coordinator.metadata import MetadataView
 from tidelog.broker.coordinator.records import CoordinatorRecord
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -42,7 +42,9 @@ logger = logging.getLogger(__name__)
 class Migration:
     """`rebalance` has the soft side of classic groups. It is the `Kinds` of the consumer protocol's handlers."""
 
-    def __init__(self, state: GroupState, rebalance: ClassicRebalance, view: MetadataView, config: GroupConfig) -> None:
+    def __init__(
+        self, state: GroupShardState, rebalance: ClassicRebalance, view: MetadataView, config: GroupConfig
+    ) -> None:
         self._state = state
         self._rebalance = rebalance
         self._view = view

@@ -6,7 +6,7 @@ from tidelog.broker.coordinator.config import GroupConfig
 from tidelog.broker.coordinator.group.consumer.kinds import Kinds
 from tidelog.broker.coordinator.group.consumer.session import ConsumerSessions
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
-from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.state import GroupShardState
 from tidelog.common.rng import Rng
 from tidelog.common.uuids import random_uuid, uuid_to_text
 
@@ -18,7 +18,7 @@ class ConsumerHandler:
 
     def __init__(
         self,
-        state: GroupState,
+        state: GroupShardState,
         update: ConsumerUpdate,
         sessions: ConsumerSessions,
         kinds: Kinds,

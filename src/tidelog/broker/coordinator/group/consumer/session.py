@@ -17,7 +17,7 @@ from tidelog.broker.coordinator.group.consumer.member import ConsumerMember
 from tidelog.broker.coordinator.group.consumer.states import MemberState
 from tidelog.broker.coordinator.group.consumer.update import ConsumerUpdate
 from tidelog.broker.coordinator.group.emitter import Emitter
-from tidelog.broker.coordinator.group.state import GroupState
+from tidelog.broker.coordinator.group.state import GroupShardState
 from tidelog.broker.coordinator.result import Result
 from tidelog.broker.coordinator.timers import Timers
 
@@ -32,7 +32,7 @@ class ConsumerSessions:
     """
 
     def __init__(
-        self, state: GroupState, timers: Timers, update: ConsumerUpdate, kinds: Kinds, config: GroupConfig
+        self, state: GroupShardState, timers: Timers, update: ConsumerUpdate, kinds: Kinds, config: GroupConfig
     ) -> None:
         self._state = state
         self._timers = timers
@@ -84,8 +84,8 @@ class ConsumerSessions:
     def fence(self, group: ConsumerGroup, members: Iterable[ConsumerMember], emitter: Emitter) -> None:
         """Take members out. If only classic ones are left, the group becomes a classic one again.
 
-        Timers are cancelled first, and are soft: should the write be refused, `GroupState.remember` has the sessions of
-        everybody who is back begin anew.
+        Timers are cancelled first, and are soft: should the write be refused, `GroupShardState.remember` has the
+        sessions of everybody who is back begin anew.
         """
         gone = list(members)
         for member in gone:
