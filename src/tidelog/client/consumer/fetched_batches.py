@@ -9,7 +9,7 @@ from __future__ import annotations
 from tidelog.records.kernel._batches import BatchRun
 
 
-def end_offset(records: memoryview, *, check: bool = False) -> int | None:
+def end_offset(records: bytes | bytearray | memoryview, *, check: bool = False) -> int | None:
     """The offset behind the last whole batch, None if there is none; the checksums of all of them if asked for.
 
     The run is released whatever happens: before Python 3.12.8 the garbage collector crashes on a memoryview that is
