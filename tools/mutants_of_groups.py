@@ -10,7 +10,7 @@ GROUPS = [
         "broker/coordinator/shard.py",
         "if result.undo is None:  # memory is ahead of the log",
         "if True:",
-        "unit/broker/coordinator/test_shard.py",
+        "unit/broker/coordinator/group/test_emitter.py",
     ),
     Mutant(
         "large-record-half-undone",
