@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.managed_logs import TP, all_records, batches_of, open_manager
+from support.managed_logs import TP, all_records, append, batches_of, open_manager
 from tidelog.common.fs import File, LocalFileSystem, MappedFile, Volume
 from tidelog.log.config import LogConfig
 from tidelog.log.manager.manager import LogManager
@@ -224,7 +224,8 @@ def _check(
         assert manager.dirs[0].was_clean
         assert State.of(log) == promise.state
     also(manager, log)
-    # The log is alive: it takes an append, and a second start is clean.
+    # The log is alive: it takes an append, and a second start is clean and finds it.
+    append(log, [(b"alive", b"x")])
     manager.shutdown()
     again = open_manager(target, fs=ScratchFileSystem(), clock=clock, config=scenario.config)
     assert again.dirs[0].was_clean
