@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tidelog.client.cluster.client import ClusterClient
@@ -40,12 +40,13 @@ from tidelog.client.consumer.errors import InvalidGroupIdError, WakeupError
 from tidelog.client.consumer.group_side import GroupSide
 from tidelog.client.consumer.interceptors import Interceptors
 from tidelog.client.consumer.metrics import ConsumerMetrics
+from tidelog.client.consumer.missing import MissingTopics
 from tidelog.client.consumer.positions import Positions
 from tidelog.client.consumer.reset import Reset
 from tidelog.client.consumer.subscribing import partitions_of
 from tidelog.client.consumer.subscription import Mode, PartitionState, SubscriptionState
 from tidelog.client.consumer.turns import Turns
-from tidelog.client.values import ConsumerGroupMetadata
+from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import NO_EPOCH, TopicPartition
@@ -55,6 +56,9 @@ T = TypeVar("T")
 
 #: The membership hears of polls this often at most: it counts in seconds.
 _POLLS_TOLD_EVERY = 0.05
+
+#: How long a consumer that nobody holds any more tries to tell its group.
+_FAREWELL_SECONDS = 5.0
 
 
 class ConsumerCore:
@@ -74,6 +78,7 @@ class ConsumerCore:
         self.cluster = ClusterClient(config, clock=clock, dedicated=dedicated)
         self.metrics = ConsumerMetrics()
         self.subscription = SubscriptionState()
+        self.missing = MissingTopics(self.cluster, self.subscription)
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
         self._woken_up = asyncio.Event()
@@ -94,6 +99,7 @@ class ConsumerCore:
             self.commits.committed if self.group_id else None,
             problem=self._problem,
             settled=self._on_settled,
+            looked=self.missing.look,
         )
         self.engine = FetchEngine(
             self.cluster,
@@ -121,6 +127,7 @@ class ConsumerCore:
             self.commits,
             self.turns,
             self.metrics,
+            self.missing,
             auto_commit=self.committing.before_giving_back,
             changed=self.engine.kick,
             failed=self._problem,
@@ -302,11 +309,20 @@ class ConsumerCore:
     async def seek(self, tp: TopicPartition, offset: int, epoch: int = NO_EPOCH) -> None:
         if offset < 0:
             raise UsageError(f"seek to offset {offset}: offsets begin at 0 (see seek_to_beginning, seek_to_end)")
+        self._stand_at(tp, offset, epoch)
+
+    def _stand_at(self, tp: TopicPartition, offset: int, epoch: int) -> None:
         part = self.subscription.part(tp)
         part.move(offset, epoch)
         part.topic_id, part.blocked_until = None, 0.0
         self._forget_problems_of(tp)
         self.engine.kick()
+
+    def put_back(self, positions: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Stand before records that were polled and not dealt with. Nothing here waits, so nothing can interrupt it."""
+        for tp, position in positions.items():
+            if tp in self.subscription.partitions:
+                self._stand_at(tp, position.offset, position.leader_epoch)
 
     async def seek_by(self, partitions: Iterable[TopicPartition] | None, reset: Reset) -> None:
         """To the beginning, the end or a time; looked up when it is needed, by `poll` or `position`."""
@@ -392,8 +408,24 @@ class ConsumerCore:
         except TimeoutError:
             logger.warning("close took longer than %s s: the group will miss us when our session times out", timeout)
         finally:
-            self.closed = True
-            self.engine.stop()
-            await self.cluster.close()
-            await let_end([*self._tasks, *self.engine.tasks, self.positions.task])
-            self.engine.queue.clear()
+            await self._let_go()
+
+    async def abandon(self) -> None:
+        """The end for a face that was dropped. There is nobody whose turn could come: no listener runs, and nothing is
+        committed, since nobody knows whether the last records were worked on. The group is told, so that others go on.
+        """
+        self.group.is_alone = True
+        try:
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await self.group.leave("the consumer was dropped")
+        except (TimeoutError, KafkaError) as error:
+            logger.warning("a consumer that was dropped could not leave its group: %s", error)
+        finally:
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        self.closed = True
+        self.engine.stop()
+        await self.cluster.close()
+        await let_end([*self._tasks, *self.engine.tasks, self.positions.task, self.missing.task])
+        self.engine.queue.clear()

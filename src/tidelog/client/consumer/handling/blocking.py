@@ -89,22 +89,29 @@ class BlockingRun:
 
     def _come_to_rest(self) -> None:
         """Begin nothing more, wait for what is at work, and commit what is done. What was polled and not done is not
-        passed over: the consumer stands before it again, for the next run, poll or auto-commit.
+        passed over: the consumer stands before it again, for the next run, poll or auto-commit. It does so before the
+        wait, too, which a second interrupt may break off.
         """
         self._stopping.set()
         with self._changed:
             self._workload.drop_queued()
+        self._put_back()
         try:
             self._pool.shutdown(wait=True)
             if self._held:
                 self._consumer.resume(self._held & self._consumer.assignment())
             self._commit(self._consumer.assignment())
-            for tp, position in self._workload.positions().items():
-                if tp in self._consumer.assignment():
-                    self._consumer.seek(tp, position)
         finally:
+            self._put_back()
             if self._producer is not None:
                 self._producer.close()
+
+    def _put_back(self) -> None:
+        """Let the consumer stand before the first record of each partition that is not done."""
+        with self._changed:
+            positions = self._workload.positions()
+        self._course.core.post(self._course.core.put_back, positions)
+        self._course.is_put_back = True
 
     def _commit(self, partitions: Iterable[TopicPartition]) -> None:
         """Commit what is done of these, and wait for it: they go to somebody else, or the run ends."""

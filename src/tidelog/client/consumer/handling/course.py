@@ -77,6 +77,8 @@ class Course:
         self.policy: Policy = on_error if on_error is not None else Stop()
         self.workload = Workload(ordering, concurrency)
         self.failure: BaseException | None = None
+        #: The consumer stands before the first record of each partition that is not done.
+        self.is_put_back = False
         self.handled = self.failed_attempts = self.dead_letters = self.skipped = 0
         self._interval = core.config[keys.AUTO_COMMIT_INTERVAL_MS] / 1000
         self._due = core.clock.monotonic() + self._interval
@@ -102,7 +104,11 @@ class Course:
 
     @contextmanager
     def under_way(self, listener: Any) -> Iterator[None]:
-        """Our listener around the user's, no auto-commit, and `health` knows of us."""
+        """Our listener around the user's, no auto-commit, and `health` knows of us.
+
+        Auto-commit comes back only with positions that were put back: else it would commit what was polled, handled or
+        not. (An interrupt may come at any moment, also the second one.)
+        """
         subscription = self.core.subscription
         if self.core.handling is not None:
             raise UsageError("this consumer is already run")
@@ -114,7 +120,7 @@ class Course:
         finally:
             subscription.listener = theirs
             self.core.handling = None
-            self.core.committing.suspended = False
+            self.core.committing.suspended = not self.is_put_back
 
     def to_commit(self) -> Offsets:
         """What to commit now, if it is time."""

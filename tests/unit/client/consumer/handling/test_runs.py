@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import threading
 from collections import defaultdict
@@ -151,6 +152,63 @@ def test_a_new_run_goes_on_where_the_last_one_stopped(broker: Broker, topic: str
     run(broker, topic, face, second)
     seen = [number for count in (first, second) for numbers in count.seen.values() for number in numbers]
     assert sorted(seen) == list(range(RECORDS))
+
+
+def test_a_second_interrupt_commits_nothing_that_was_not_handled(broker: Broker, topic: str) -> None:
+    """The first one waits for a handler; the second breaks that off, and the close that follows commits positions."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(record: ConsumerRecord) -> None:
+        begun.set()
+        go_on.wait(30)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_twice(broker, topic, slow, begun)
+    go_on.set()
+    assert committed(broker, topic) == [0, 0]
+
+
+def interrupt_twice(broker: Broker, topic: str, handler: Callable[..., None], begun: threading.Event) -> None:
+    settings = {**SETTINGS, "bootstrap.servers": broker.address, "group.id": topic}
+    with Consumer(settings) as consumer, pytest.MonkeyPatch.context() as patch:
+        consumer.subscribe([topic])
+        poll = consumer.poll
+
+        def interrupted(timeout: float) -> Any:
+            if begun.is_set():
+                raise KeyboardInterrupt
+            return poll(timeout)
+
+        def broken_off(self: Any, wait: bool = True, **rest: Any) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr(consumer, "poll", interrupted)
+        patch.setattr("concurrent.futures.ThreadPoolExecutor.shutdown", broken_off)
+        consumer.run(handler)
+
+
+def test_a_task_cancelled_twice_commits_nothing_that_was_not_handled(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        begun, stubborn = asyncio.Event(), asyncio.Event()
+
+        async def slow(record: ConsumerRecord) -> None:
+            begun.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await stubborn.wait()
+            await stubborn.wait()
+
+        async with aio.Consumer({**SETTINGS, "bootstrap.servers": broker.address, "group.id": topic}) as consumer:
+            await consumer.subscribe([topic])
+            task = asyncio.create_task(consumer.run(slow))
+            await begun.wait()
+            for _ in range(2):
+                task.cancel()
+                await asyncio.sleep(0.05)
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    assert committed(broker, topic) == [0, 0]
 
 
 def test_partitions_that_go_are_finished_and_committed_before(broker: Broker, topic: str) -> None:
