@@ -1,6 +1,6 @@
 """Brings Apache Kafka's own jars from Maven into .cache/kafka/<version>/libs, for the tests that use it as oracle.
 
-    python tools/kafka_jars.py 3.9.2 4.3.1            # brokers with their tools
+    python tools/kafka_jars.py 2.8.2 3.9.2 4.3.1      # brokers with their tools
     python tools/kafka_jars.py --clients 0.8.2.2 ...  # only the Java client of an era, in .cache/kafka-clients/
 
 A version that is there already is not fetched again. Needs `mvn` and `java` on the PATH.
@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
+KAFKA_2 = "2.8.2"
 KAFKA_3 = "3.9.2"
 KAFKA_4 = "4.3.1"
 
@@ -35,10 +36,9 @@ def dependency(group: str, artifact: str, version: str) -> str:
 
 
 def broker_dependencies(version: str) -> list[str]:
-    kafka = [
-        dependency("org.apache.kafka", artifact, version) for artifact in ("kafka_2.13", "kafka-tools", "kafka-streams")
-    ]
-    if version.startswith("3."):
+    more = () if version.startswith("2.") else ("kafka-tools", "kafka-streams")
+    kafka = [dependency("org.apache.kafka", artifact, version) for artifact in ("kafka_2.13", *more)]
+    if version.startswith(("2.", "3.")):
         return [*kafka, dependency("org.slf4j", "slf4j-reload4j", "1.7.36")]
     return kafka + [
         dependency("org.apache.logging.log4j", artifact, "2.24.3")
@@ -81,7 +81,7 @@ def missing_tool() -> str | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("versions", nargs="*", default=[KAFKA_3, KAFKA_4])
+    parser.add_argument("versions", nargs="*", default=[KAFKA_2, KAFKA_3, KAFKA_4])
     parser.add_argument("--clients", action="store_true", help="only kafka-clients of these versions")
     arguments = parser.parse_args()
     if (tool := missing_tool()) is not None:

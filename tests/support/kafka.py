@@ -1,4 +1,5 @@
-"""Apache Kafka itself, as oracle: brokers of 3.9 (ZooKeeper or KRaft) and 4.x (KRaft), and its command-line tools.
+"""Apache Kafka itself, as oracle: brokers of 2.8 (ZooKeeper), 3.9 (ZooKeeper or KRaft) and 4.x (KRaft), and its
+command-line tools. Clusters of several are in `kafka_cluster`.
 
     with KafkaBroker("4.3.1", tmp_path) as kafka:
         kafka.address                                   # "127.0.0.1:port"
@@ -25,6 +26,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import kafka_jars  # noqa: E402  the tools folder is on the path only now
 
+KAFKA_2 = kafka_jars.KAFKA_2
 KAFKA_3 = kafka_jars.KAFKA_3
 KAFKA_4 = kafka_jars.KAFKA_4
 Mode = Literal["kraft", "zookeeper"]
@@ -87,7 +89,9 @@ def java_tool(
 
 
 def dump_log_class(version: str) -> str:
-    return "kafka.tools.DumpLogSegments" if version.startswith("3.") else "org.apache.kafka.tools.DumpLogSegments"
+    return (
+        "kafka.tools.DumpLogSegments" if version.startswith(("2.", "3.")) else "org.apache.kafka.tools.DumpLogSegments"
+    )
 
 
 class JavaProcess:
@@ -185,6 +189,14 @@ class KafkaBroker:
         self.zookeeper.wait_listening()
 
     def start(self) -> KafkaBroker:
+        self.launch()
+        assert self.broker is not None
+        self.broker.wait_listening()
+        self._wait_for_controller()
+        return self
+
+    def launch(self) -> None:
+        """Start the process, and do not wait for it."""
         if self.mode == "zookeeper":
             self.start_zookeeper()
         self.conf.mkdir(parents=True, exist_ok=True)
@@ -196,9 +208,6 @@ class KafkaBroker:
             )
         command = java_command(self.version, self.conf, "kafka.Kafka", str(settings), heap=self.heap)
         self.broker = JavaProcess(command, self.home / "broker.log", self.port, f"Kafka {self.version}")
-        self.broker.wait_listening()
-        self._wait_for_controller()
-        return self
 
     def _wait_for_controller(self, timeout: float = 180) -> None:
         """A broker listens before it knows its controller; librdkafka would wait a minute for the news."""
