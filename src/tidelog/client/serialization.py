@@ -24,6 +24,7 @@ registry in `serialize`, with the topic and the headers in hand.
 
 from __future__ import annotations
 
+import codecs
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,9 @@ from tidelog.common.errors import UsageError
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+#: With these a text in UTF-16 or UTF-32 says in which order its bytes are.
+_MARKS = frozenset({codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF32_LE})
 
 Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 
@@ -98,7 +102,11 @@ class DefaultSerializer(BytesSerializer):
 
 
 class _Encoding:
-    """The encoding of text: `key.serializer.encoding`, else `serializer.encoding`, else UTF-8, as in Java."""
+    """The encoding of text: `key.serializer.encoding`, else `serializer.encoding`, else UTF-8, as in Java.
+
+    UTF-16 and UTF-32 are Java's: big-endian where no mark says otherwise. Its UTF-16 writes such a mark, its UTF-32
+    does not; Python would take this machine's order for both.
+    """
 
     _kind = "serializer"
     encoding = "utf-8"
@@ -107,10 +115,23 @@ class _Encoding:
         own = f"{'key' if is_key else 'value'}.{self._kind}.encoding"
         encoding = configs.get(own) or configs.get(f"{self._kind}.encoding") or "utf-8"
         try:
-            "".encode(str(encoding))
+            self.encoding = codecs.lookup(str(encoding)).name
         except LookupError:
             raise UsageError(f"{own}: there is no encoding {encoding!r}") from None
-        self.encoding = str(encoding)
+
+    def _encoded(self, text: str) -> bytes:
+        try:
+            if self.encoding == "utf-16":
+                return f"\ufeff{text}".encode("utf-16-be") if text else b""
+            return text.encode("utf-32-be" if self.encoding == "utf-32" else self.encoding)
+        except UnicodeEncodeError as error:
+            raise SerializationError(f"{_shown(text)} cannot be {self.encoding}: {error.reason}") from None
+
+    def _decoded(self, data: bytes) -> str:
+        if self.encoding in ("utf-16", "utf-32"):
+            marked = data[: 4 if self.encoding == "utf-32" else 2] in _MARKS
+            return data.decode(self.encoding if marked else f"{self.encoding}-be")
+        return data.decode(self.encoding)
 
 
 class StringSerializer(_Encoding, Serializer):
@@ -121,7 +142,7 @@ class StringSerializer(_Encoding, Serializer):
             return None
         if not isinstance(data, str):
             raise SerializationError(f"{_shown(data)} is not a str")
-        return data.encode(self.encoding)
+        return self._encoded(data)
 
 
 class StringDeserializer(_Encoding, Deserializer):
@@ -131,7 +152,7 @@ class StringDeserializer(_Encoding, Deserializer):
 
     def deserialize(self, topic: str, data: bytes, headers: Headers | None = None) -> str:
         try:
-            return data.decode(self.encoding)
+            return self._decoded(data)
         except UnicodeDecodeError as error:
             raise SerializationError(f"{len(data)} bytes are not {self.encoding}: {error.reason}") from None
 
@@ -146,7 +167,7 @@ class UUIDSerializer(_Encoding, Serializer):
             return None
         if not isinstance(data, UUID):
             raise SerializationError(f"{_shown(data)} is not a UUID")
-        return str(data).encode(self.encoding)
+        return self._encoded(str(data))
 
 
 class UUIDDeserializer(_Encoding, Deserializer):
@@ -158,7 +179,7 @@ class UUIDDeserializer(_Encoding, Deserializer):
         from uuid import UUID
 
         try:
-            return UUID(data.decode(self.encoding))
+            return UUID(self._decoded(data))
         except ValueError:
             raise SerializationError(f"{data[:40]!r} is no UUID") from None
 
@@ -265,7 +286,14 @@ class BooleanSerializer(_Packed):
 
 
 class BooleanDeserializer(_Unpacked):
+    """0 or 1. Any other byte is no truth value, as in Java, and not a truth."""
+
     _format = struct.Struct(">?")
+
+    def deserialize(self, topic: str, data: bytes, headers: Headers | None = None) -> Any:
+        if len(data) == 1 and data[0] > 1:
+            raise SerializationError(f"{type(self).__name__} reads a byte of 0 or 1, not {data[0]}")
+        return super().deserialize(topic, data, headers)
 
 
 class VoidSerializer(Serializer):

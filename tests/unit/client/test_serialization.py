@@ -75,6 +75,8 @@ def test_encodings_by_setting() -> None:
     assert serializer_of("str", settings, is_key=True).serialize("t", "ë") == b"\x00\xeb"
     assert serializer_of("str", settings, is_key=False).serialize("t", "ë") == b"\xeb"
     assert deserializer_of("str", {"deserializer.encoding": "latin-1"}, is_key=False).deserialize("t", b"\xeb") == "ë"
+    with pytest.raises(SerializationError, match="cannot be iso8859-1"):
+        serializer_of("str", settings, is_key=False).serialize("t", "Ω")
     with pytest.raises(UsageError, match="no encoding"):
         serializer_of("str", {"serializer.encoding": "morse"}, is_key=True)
 
@@ -92,6 +94,20 @@ class Upper(Serializer, Deserializer):
         return data.decode().lower()
 
 
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [("UTF-16", b"\xfe\xff\x00a"), ("UTF-16BE", b"\x00a"), ("UTF-16LE", b"a\x00"), ("UTF-32", b"\x00\x00\x00a")],
+)
+def test_orders_of_bytes_are_javas(encoding: str, data: bytes) -> None:
+    assert serializer_of("str", {"serializer.encoding": encoding}, is_key=False).serialize("t", "a") == data
+    reader = deserializer_of("str", {"deserializer.encoding": encoding}, is_key=False)
+    assert reader.deserialize("t", data) == "a"
+    if encoding in ("UTF-16", "UTF-32"):
+        assert reader.deserialize("t", "a".encode(encoding)) == "a", "a mark says that it is the other order"
+        assert reader.deserialize("t", "a".encode(f"{encoding}-be")) == "a"
+    assert serializer_of("str", {"serializer.encoding": encoding}, is_key=False).serialize("t", "") == b""
+
+
 def test_every_form_of_a_setting() -> None:
     java = "org.apache.kafka.common.serialization.LongSerializer"
     assert serializer_of(java, {}, is_key=False).serialize("t", 1) == b"\x00" * 7 + b"\x01"
@@ -105,3 +121,10 @@ def test_every_form_of_a_setting() -> None:
         serializer_of("text", {}, is_key=False)
     with pytest.raises(UsageError, match="cannot be imported"):
         serializer_of("no.such.Module", {}, is_key=False)
+
+
+def test_a_byte_that_is_no_truth_value() -> None:
+    reader = deserializer_of("bool", {}, is_key=False)
+    assert reader.deserialize("t", b"\0") is False
+    with pytest.raises(SerializationError, match="0 or 1, not 2"):
+        reader.deserialize("t", b"\2")
