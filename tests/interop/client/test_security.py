@@ -214,10 +214,25 @@ def test_no_certificate_where_one_is_wanted(kafka: Secured) -> None:
     assert error.stage in (Stage.TLS, Stage.API_VERSIONS)
 
 
-@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
-def test_versions_of_tls(kafka: Secured, version: str) -> None:
-    with tidelog.Admin(kafka.sasl_ssl | PROOFS["plain"], ssl_enabled_protocols=version) as admin:
-        admin.topics(timeout=60)
+@pytest.mark.parametrize(
+    ("allowed", "spoken"),
+    [("TLSv1.2", "TLSv1.2"), ("TLSv1.3", "TLSv1.3"), ("TLSv1.2,TLSv1.3", "TLSv1.3"), (None, "TLSv1.3")],
+)
+def test_versions_of_tls(kafka: Secured, allowed: str | None, spoken: str) -> None:
+    """What is spoken is what was allowed, the newest of it."""
+
+    async def main() -> str:
+        settings = kafka.sasl_ssl | PROOFS["plain"]
+        async with ClusterClient(
+            settings if allowed is None else {**settings, "ssl.enabled.protocols": allowed}
+        ) as one:
+            node = await one.any_node()
+            await node.send(MetadataRequest(topics=[]))
+            transport = node._connection._transport  # nobody but a test asks
+            assert transport is not None
+            return str(transport.get_extra_info("ssl_object").version())
+
+    assert asyncio.run(main()) == spoken
 
 
 def test_plain_text_to_a_listener_with_tls(kafka: Secured) -> None:
