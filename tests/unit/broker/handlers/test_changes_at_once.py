@@ -204,9 +204,9 @@ async def test_a_change_whose_effect_fails_ends_the_broker(tmp_path, caplog):
         broker.replicas.apply_leader_and_isr = fail
         answer = await one.send(new("t"))
         assert answer.topics[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-        await asyncio.wait_for(broker.wait_ended(), 60)
         assert "it is in the store, but could not be carried out" in caplog.text
         assert isinstance(broker.failure, RuntimeError)
+        await asyncio.wait_for(broker.wait_ended(), 60)
 
 
 @async_test
