@@ -6,7 +6,11 @@ received straight into a buffer of its own (`net.large_buffers`), so its bytes a
 
 A `dedicated` connection belongs to a loop that serves nobody else (the blocking clients'): once a large answer has
 begun, it is received to its end there and then, without a turn of the loop per read. That doubles the rate on a fast
-network, and would make other connections of the loop wait.
+network, and would make other connections of the loop wait. Its requests are written there and then, too, from where
+their parts lie and without the GIL (`_gathered`); what the kernel does not take at once is the transport's to write.
+
+Requests may be queued (`queue`) and sent together (`push`): several small ones that leave in the same turn of the loop
+are one system call, and wake the broker once.
 
 Invariants: a pending future is resolved exactly once, with the frame (without its length) or with a `KafkaError`
 (NETWORK_EXCEPTION) when the connection is lost; after `connection_lost` nothing is ever pending.
@@ -22,6 +26,7 @@ from typing import cast
 
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.net._gathered import write_parts
 from tidelog.net.gulp import Gulp
 from tidelog.net.large_buffers import LargeBuffers
 from tidelog.net.stages import AnsweredInTls
@@ -43,6 +48,10 @@ _PATIENCE = 0.1
 _GULP = 1 << 19
 #: Answers from this size on say something about the speed.
 _TELLING = 1 << 20
+#: How many milliseconds a dedicated connection waits for the kernel to take more of a request, and for how many writes
+#: it does not when that was in vain: a network that is slower than that is the loop's to wait for.
+_WRITE_PATIENCE = 1
+_IMPATIENT_WRITES = 64
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -65,6 +74,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._buffers = LargeBuffers()
         self._gulp = Gulp()
         self._answers = 0
+        self._outbox: list[Buffer] = []
+        self._impatient = 0
 
     @property
     def buffer_sizes(self) -> tuple[int, int]:
@@ -86,22 +97,48 @@ class ClientConnection(asyncio.BufferedProtocol):
         return len(self._pending)
 
     def send(self, correlation_id: int, request: list[Buffer]) -> asyncio.Future[Frame]:
-        """Queue a request that will be answered."""
+        """Send a request that will be answered."""
+        future = self.queue(correlation_id, request)
+        self.push()
+        return future
+
+    def queue(self, correlation_id: int, request: list[Buffer]) -> asyncio.Future[Frame]:
+        """The same, but it leaves with the next `push` (or the next request that is sent)."""
         if not self.is_open:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.peer} is closed")
         future: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self._pending.append((correlation_id, future))
-        self.send_one_way(request)
+        self._outbox += request
         return future
 
     def send_one_way(self, request: list[Buffer]) -> None:
-        """Queue a request that has no answer (Produce with acks=0)."""
+        """Send a request that has no answer (Produce with acks=0)."""
         if self._transport is None:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"not connected to {self.peer}")
-        if len(request) == 1:
-            self._transport.write(request[0])
-        else:
-            self._transport.writelines(request)
+        self._outbox += request
+        self.push()
+
+    def push(self) -> None:
+        """Send what is queued. Nothing may overtake what the transport still has to write."""
+        parts, self._outbox = self._outbox, []
+        transport = self._transport
+        if transport is None or not parts:
+            return
+        if self._socket is not None and not transport.get_write_buffer_size():
+            parts = self._write_now(self._socket, parts)
+        if len(parts) == 1:
+            transport.write(parts[0])
+        elif parts:
+            transport.writelines(parts)
+
+    def _write_now(self, sock: socket.socket, parts: list[Buffer]) -> list[Buffer]:
+        """What is left when the kernel takes no more. An error is left to the transport, which meets it again."""
+        parts = write_parts(sock.fileno(), parts, 0 if self._impatient else _WRITE_PATIENCE)
+        if self._impatient:
+            self._impatient -= 1
+        elif parts:
+            self._impatient = _IMPATIENT_WRITES
+        return parts
 
     async def drain(self) -> None:
         """Wait until the kernel has taken enough of what was sent."""
@@ -126,6 +163,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Whoever waits for an answer learns that none will come; whether the request was served, nobody knows."""
         self._transport = None
+        self._outbox.clear()
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -11,7 +11,7 @@ from support.fake_broker import FakeBroker, HangUp
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError, UsageError
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol.api import ApiKey
-from tidelog.protocol.headers import RequestHeader, encode_response
+from tidelog.protocol.headers import RequestHeader, encode_request_parts, encode_response
 from tidelog.protocol.messages import (
     ApiVersionsResponse,
     FetchRequest,
@@ -206,5 +206,101 @@ def test_garbage_is_a_clean_error(garbage: bytes, reason: str) -> None:
             assert any(reason in str(result) for result in results)
             assert not node.is_open
             await node.close()
+
+    asyncio.run(scenario())
+
+
+# --- posted requests --------------------------------------------------------------------------------------------------
+
+
+def post(node: NodeClient, name: str) -> asyncio.Future[memoryview]:
+    def encode(correlation_id: int, client_id: str | None) -> list[Any]:
+        return list(encode_request_parts(ApiKey.METADATA, 5, correlation_id, client_id, ask(name)))
+
+    return node.post(ApiKey.METADATA, encode)
+
+
+@pytest.mark.parametrize("dedicated", [False, True])
+def test_posted_requests_leave_together_and_keep_their_order_among_others(dedicated: bool) -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata) as broker:
+            node = await connect(broker, dedicated=dedicated)
+            answers = [post(node, name) for name in ("a", "b")]
+            assert node.in_flight == 2
+            assert len(broker.seen) == 1, "nothing but ApiVersions has left"
+            sent = asyncio.ensure_future(node.send(ask("c")))  # takes along what was posted before it
+            assert (await sent).cluster_id == "c"
+            found = [node.read(ApiKey.METADATA, 5, await answer).cluster_id for answer in answers]
+            assert found == ["a", "b"]
+            last = post(node, "d")
+            node.push()
+            assert node.read(ApiKey.METADATA, 5, await last).cluster_id == "d"
+            assert [request.topics[0].name for _, request in broker.seen[1:]] == ["a", "b", "c", "d"]
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_dedicated_connection_sends_what_no_buffer_holds() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata) as broker:
+            node = await connect(broker, dedicated=True, send_buffer=20_000)
+            names = [letter * 30_000 for letter in "abcdefgh"]
+            answers = [node.send(MetadataRequest(topics=[ask(name).topics[0] for _ in range(20)])) for name in names]  # type: ignore[index] # a list
+            assert [response.cluster_id for response in await asyncio.gather(*answers)] == names
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_posted_request_that_is_not_answered_times_out_and_closes_the_connection() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(lambda header, request: None) as broker:
+            node = await connect(broker, request_timeout=0.05)
+            answers = [post(node, "a"), post(node, "b")]
+            node.push()
+            for answer, code in zip(answers, (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION), strict=True):
+                with pytest.raises(KafkaError) as raised:
+                    await answer
+                assert raised.value.code is code
+            assert not node.is_open
+            with pytest.raises(KafkaError, match="closed"):
+                post(node, "c")
+
+    asyncio.run(scenario())
+
+
+def test_each_posted_request_has_its_own_time() -> None:
+    async def scenario() -> None:
+        silent = False
+
+        def sometimes(header: RequestHeader, request: Any) -> Any:
+            return None if silent else metadata(header, request)
+
+        async with FakeBroker(sometimes) as broker:
+            node = await connect(broker, request_timeout=0.2)
+            first = post(node, "a")
+            node.push()
+            await first
+            silent = True
+            second = post(node, "b")
+            node.push()
+            with pytest.raises(KafkaError, match="did not answer Metadata"):
+                await second
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_to_a_posted_request_that_cannot_be_read_ends_the_connection() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata) as broker:
+            node = await connect(broker)
+            answer = post(node, "a")
+            node.push()
+            frame = await answer
+            with pytest.raises(KafkaError, match="cannot be read") as raised:
+                node.read(ApiKey.METADATA, 5, frame[:10])
+            assert raised.value.code is ErrorCode.NETWORK_EXCEPTION
+            assert not node.is_open
 
     asyncio.run(scenario())

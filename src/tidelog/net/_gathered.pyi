@@ -1,0 +1,3 @@
+Buffer = bytes | bytearray | memoryview
+
+def write_parts(fd: int, parts: list[Buffer], patience: int = 0) -> list[Buffer]: ...
