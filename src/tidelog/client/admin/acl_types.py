@@ -5,20 +5,10 @@ The numbers are the protocol's. `ANY` is for filters only; `UNKNOWN` stands for 
 
 from __future__ import annotations
 
-from enum import IntEnum
+from tidelog.client.admin.words import NumberWord
 
 
-class _Word(IntEnum):
-    """A number of the protocol that may be newer than we are: then it is read as UNKNOWN, so that one new word in a
-    list does not fail the whole answer. It cannot be sent.
-    """
-
-    @classmethod
-    def _missing_(cls, value: object) -> _Word:
-        return cls(0)
-
-
-class AclOperation(_Word):
+class AclOperation(NumberWord):
     """What somebody wants to do. `ALL` allows or denies every one of them. CLUSTER_ACTION is what brokers do among
     themselves; IDEMPOTENT_WRITE is what brokers before 2.8 asked of producers without transactions.
     """
@@ -41,7 +31,7 @@ class AclOperation(_Word):
     TWO_PHASE_COMMIT = 15
 
 
-class AclPermission(_Word):
+class AclPermission(NumberWord):
     """A denial goes before any permission."""
 
     UNKNOWN = 0
@@ -50,7 +40,7 @@ class AclPermission(_Word):
     ALLOW = 3
 
 
-class ResourceType(_Word):
+class ResourceType(NumberWord):
     """What is protected."""
 
     UNKNOWN = 0
@@ -63,7 +53,7 @@ class ResourceType(_Word):
     USER = 7
 
 
-class PatternType(_Word):
+class PatternType(NumberWord):
     """How a resource's name is meant. `MATCH`, for filters, finds whatever concerns a given name: the name itself,
     prefixes of it, and the wildcard.
     """

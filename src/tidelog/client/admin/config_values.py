@@ -13,13 +13,13 @@ The `synonyms` of an entry are all of these that have something to say, in this 
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any
 
+from tidelog.client.admin.words import NumberWord
 from tidelog.common.named_tuple import NamedTuple
 
 
-class ConfigType(IntEnum):
+class ConfigType(NumberWord):
     """Whose configs."""
 
     UNKNOWN = 0
@@ -28,10 +28,6 @@ class ConfigType(IntEnum):
     BROKER_LOGGER = 8
     CLIENT_METRICS = 16
     GROUP = 32
-
-    @classmethod
-    def _missing_(cls, value: object) -> ConfigType:
-        return cls.UNKNOWN
 
 
 class ConfigResource(NamedTuple):
@@ -67,7 +63,7 @@ class ConfigResource(NamedTuple):
         return f"configs of {self.type.name.lower().replace('_', ' ')} {self.name or '(default)'}"
 
 
-class ConfigSource(IntEnum):
+class ConfigSource(NumberWord):
     """Which layer a value comes from, the strongest first in Kafka's documentation."""
 
     UNKNOWN = 0
@@ -80,12 +76,8 @@ class ConfigSource(IntEnum):
     DYNAMIC_CLIENT_METRICS = 7
     DYNAMIC_GROUP = 8
 
-    @classmethod
-    def _missing_(cls, value: object) -> ConfigSource:
-        return cls.UNKNOWN
 
-
-class ValueType(IntEnum):
+class ValueType(NumberWord):
     """How a value's text is meant; brokers tell it since Kafka 2.6."""
 
     UNKNOWN = 0
@@ -98,10 +90,6 @@ class ValueType(IntEnum):
     LIST = 7
     CLASS = 8
     PASSWORD = 9
-
-    @classmethod
-    def _missing_(cls, value: object) -> ValueType:
-        return cls.UNKNOWN
 
 
 class ConfigSynonym(NamedTuple):

@@ -22,7 +22,7 @@ from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.call import Call
 from tidelog.client.admin.hints import check, failure, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
-from tidelog.client.admin.routes import At, Coordinator
+from tidelog.client.admin.routes import At, ToCoordinator
 from tidelog.client.admin.shapes import by_topic, entries, items, values_by_topic
 from tidelog.client.cluster.client import CoordinatorType
 from tidelog.client.values import UNKNOWN_GENERATION, UNKNOWN_MEMBER, OffsetAndMetadata, position_of
@@ -37,7 +37,7 @@ _LAST_FETCH_OF_ONE, _LAST_COMMIT_BY_NAME = 7, 9
 Wanted = Iterable[str] | Mapping[str, Iterable[TopicPartition] | None]
 Committed = dict[TopicPartition, OffsetAndMetadata | None]
 
-_COORDINATOR = Coordinator(CoordinatorType.GROUP, ErrorCode.UNSTABLE_OFFSET_COMMIT, ErrorCode.REBALANCE_IN_PROGRESS)
+_COORDINATOR = ToCoordinator(CoordinatorType.GROUP, ErrorCode.UNSTABLE_OFFSET_COMMIT, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 class GroupOffsetAdmin(AdminBase):

@@ -11,24 +11,14 @@ records, not partitions, are handed out) and streams (KIP-1071).
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from tidelog.client.admin.acl_types import AclOperation
+from tidelog.client.admin.words import TextWord
 from tidelog.client.values import Node
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 
 
-class _Word(StrEnum):
-    """A word of the protocol, in any case of letters; one that is not known is UNKNOWN."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> _Word:
-        found = [member for member in cls if member.value.lower() == str(value).lower()]
-        return found[0] if found else cls["UNKNOWN"]
-
-
-class GroupType(_Word):
+class GroupType(TextWord):
     """The protocol that a group's members speak."""
 
     UNKNOWN = "unknown"
@@ -38,7 +28,7 @@ class GroupType(_Word):
     STREAMS = "streams"
 
 
-class GroupState(_Word):
+class GroupState(TextWord):
     """What a group is doing. EMPTY ones have no members, but may have offsets; DEAD ones are gone."""
 
     UNKNOWN = "Unknown"

@@ -22,7 +22,7 @@ from typing import Any
 from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
-from tidelog.client.admin.routes import CONTROLLER, Controller
+from tidelog.client.admin.routes import CONTROLLER, ToController
 from tidelog.client.admin.shapes import by_topic, entries, items, values_by_topic
 from tidelog.client.admin.topics import await_leaders
 from tidelog.common.errors import ErrorCode
@@ -88,7 +88,7 @@ class PartitionAdmin(AdminBase):
         def read(response: Any, names: list[str]) -> Answers[str, None]:
             return [(t.name, outcome(None, t.error_code, t.error_message, f"topic {t.name}")) for t in response.results]
 
-        route = Controller(retry_on_quota_violation=retry_on_quota_violation)
+        route = ToController(retry_on_quota_violation=retry_on_quota_violation)
         made: Outcomes[str, None] = await call.each(wanted, route, ask, read)
         if not validate_only:
             await await_leaders(call, {name: wanted[name].total for name in made.ok})

@@ -45,7 +45,7 @@ class Route(Protocol[K_contra]):
         """What is believed about it was wrong, or its broker cannot be reached."""
 
 
-class Anybody:
+class ToAnybody:
     """Whoever is connected: every broker can answer, from metadata that all of them have. What was changed a moment ago
     may not have reached this one yet.
     """
@@ -63,7 +63,7 @@ class Anybody:
         """Nothing was believed."""
 
 
-class Controller:
+class ToController:
     """The broker that changes the cluster's state. A change that its quota has no room for is tried again later, unless
     the caller would rather hear of it.
     """
@@ -84,7 +84,7 @@ class Controller:
         cluster.metadata.controller = NO_NODE
 
 
-class Coordinator:
+class ToCoordinator:
     """The broker that keeps a group, or a transactional id. `more` are refusals to wait out besides those of a
     coordinator that moves or loads.
     """
@@ -106,7 +106,7 @@ class Coordinator:
         cluster.forget_coordinator(self.kind, key)
 
 
-class Leader:
+class ToLeader:
     """The broker that leads a partition, by metadata that is asked for once for all."""
 
     shared = False
@@ -134,7 +134,7 @@ class Leader:
         cluster.metadata.mark_stale([key.topic])
 
 
-class Broker:
+class ToBroker:
     """A certain broker, by its id: log directories, its own configs, lists that are gathered from all."""
 
     again = frozenset({_E.COORDINATOR_LOAD_IN_PROGRESS, _E.COORDINATOR_NOT_AVAILABLE})
@@ -171,9 +171,9 @@ class At(Generic[R]):
 
 
 #: The routes without a choice. They hold nothing, so that one of each is enough.
-ANYBODY = Anybody()
-CONTROLLER = Controller()
-LEADER = Leader()
-BROKER = Broker()
-GROUP = Coordinator(CoordinatorType.GROUP)
-TRANSACTION = Coordinator(CoordinatorType.TRANSACTION)
+ANYBODY = ToAnybody()
+CONTROLLER = ToController()
+LEADER = ToLeader()
+BROKER = ToBroker()
+GROUP = ToCoordinator(CoordinatorType.GROUP)
+TRANSACTION = ToCoordinator(CoordinatorType.TRANSACTION)

@@ -19,10 +19,11 @@ from typing import Any
 
 from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.call import Call
+from tidelog.client.admin.config_names import TOPIC_CONFIGS, with_meant_name
 from tidelog.client.admin.config_values import ConfigChange, config_entry, config_text
 from tidelog.client.admin.hints import check, failure, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
-from tidelog.client.admin.routes import ANYBODY, Controller
+from tidelog.client.admin.routes import ANYBODY, ToController
 from tidelog.client.admin.shapes import id_bytes, id_text, items, operations
 from tidelog.client.admin.topic_values import (
     CreatedTopic,
@@ -148,8 +149,10 @@ class TopicAdmin(AdminBase):
                 for topic in response.topics
             ]
 
-        route = Controller(retry_on_quota_violation=retry_on_quota_violation)
+        route = ToController(retry_on_quota_violation=retry_on_quota_violation)
         made = await call.each(wanted, route, ask, read)
+        for name, error in made.failed.items():
+            made[name] = with_meant_name(error, wanted[name].configs, TOPIC_CONFIGS)
         if not validate_only:
             await await_leaders(call, {name: topic.partitions for name, topic in made.ok.items()})
         return made
@@ -172,7 +175,7 @@ class TopicAdmin(AdminBase):
         """Delete topics by name, and by id (as text, Kafka 2.8 on), with all their records."""
         names, ids = items(names), items(ids)  # looked at before anything is deleted
         call = self._call(timeout)
-        route = Controller(retry_on_quota_violation=retry_on_quota_violation)
+        route = ToController(retry_on_quota_violation=retry_on_quota_violation)
 
         def by_name(keys: list[str]) -> messages.DeleteTopicsRequest:
             return messages.DeleteTopicsRequest(topic_names=keys, timeout_ms=call.timeout_ms)

@@ -15,14 +15,14 @@ lower ones write. Whoever was fenced gets INVALID_PRODUCER_EPOCH or PRODUCER_FEN
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Any
 
 from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.hints import check, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
-from tidelog.client.admin.routes import BROKER, LEADER, TRANSACTION, At, Coordinator, Route
+from tidelog.client.admin.routes import BROKER, LEADER, TRANSACTION, At, Route, ToCoordinator
 from tidelog.client.admin.shapes import by_topic, entries, items, or_none
+from tidelog.client.admin.words import TextWord
 from tidelog.client.cluster.client import CoordinatorType
 from tidelog.common.errors import ErrorCode
 from tidelog.common.named_tuple import NamedTuple
@@ -30,14 +30,14 @@ from tidelog.common.types import TopicPartition
 from tidelog.protocol import messages
 
 #: A transaction that is ending must be over before its id can be fenced.
-_FENCING = Coordinator(CoordinatorType.TRANSACTION, ErrorCode.CONCURRENT_TRANSACTIONS)
+_FENCING = ToCoordinator(CoordinatorType.TRANSACTION, ErrorCode.CONCURRENT_TRANSACTIONS)
 #: The id is not going to be used again: any time-out that every broker allows.
 _FENCE_TIMEOUT_MS = 1_000
 #: The newest InitProducerId without two-phase commit.
 _LAST_INIT = 5
 
 
-class TransactionState(StrEnum):
+class TransactionState(TextWord):
     """Where a transaction is. Prepare…: the decision is durable, and its markers are being written."""
 
     UNKNOWN = "Unknown"
@@ -48,10 +48,6 @@ class TransactionState(StrEnum):
     COMPLETE_COMMIT = "CompleteCommit"
     COMPLETE_ABORT = "CompleteAbort"
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
-
-    @classmethod
-    def _missing_(cls, value: object) -> TransactionState:
-        return cls.UNKNOWN
 
 
 class TransactionListing(NamedTuple):
