@@ -17,7 +17,7 @@ from tidelog.common.types import TopicPartition
 logger = logging.getLogger(__name__)
 
 
-class Claim(NamedTuple):
+class PartitionClaim(NamedTuple):
     """What a member brought along. `generation` is None if it did not say."""
 
     partitions: tuple[TopicPartition, ...]
@@ -36,7 +36,7 @@ class Claims:
         self,
         members: Mapping[str, MemberSubscription],
         topics: Topics,
-        claim_of: Callable[[MemberSubscription], Claim],
+        claim_of: Callable[[MemberSubscription], PartitionClaim],
     ) -> None:
         self.of = {member: claim_of(said) for member, said in members.items()}
         self.newest = max((claim.age for claim in self.of.values()), default=NO_GENERATION)
@@ -55,7 +55,7 @@ class Claims:
         self,
         tp: TopicPartition,
         member: str,
-        claim: Claim,
+        claim: PartitionClaim,
         other: str | None,
         members: Mapping[str, MemberSubscription],
     ) -> bool:

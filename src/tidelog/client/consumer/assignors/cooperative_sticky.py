@@ -22,7 +22,7 @@ from tidelog.client.consumer.assignors.assignor import (
     Shares,
     Topics,
 )
-from tidelog.client.consumer.assignors.claims import Claim
+from tidelog.client.consumer.assignors.claims import PartitionClaim
 from tidelog.client.consumer.assignors.sticky import AbstractStickyAssignor
 from tidelog.common.types import TopicPartition
 
@@ -45,13 +45,13 @@ class CooperativeStickyAssignor(AbstractStickyAssignor):
     def subscription_user_data(self, topics: frozenset[str]) -> bytes | None:
         return _INT32.pack(self._generation)
 
-    def claim_of(self, said: MemberSubscription) -> Claim:
+    def claim_of(self, said: MemberSubscription) -> PartitionClaim:
         if said.generation >= 0:
-            return Claim(said.owned, said.generation)
+            return PartitionClaim(said.owned, said.generation)
         if said.user_data is None:
-            return Claim(said.owned, None)
+            return PartitionClaim(said.owned, None)
         readable = len(said.user_data) >= 4
-        return Claim(said.owned, _INT32.unpack_from(said.user_data)[0] if readable else NO_GENERATION)
+        return PartitionClaim(said.owned, _INT32.unpack_from(said.user_data)[0] if readable else NO_GENERATION)
 
     def distribute(self, topics: Topics, members: Members) -> Shares:
         """The sticky shares, less what is still somebody else's."""

@@ -23,7 +23,7 @@ from tidelog.client.consumer.assignors.assignor import (
     Shares,
     Topics,
 )
-from tidelog.client.consumer.assignors.claims import Claim, Claims
+from tidelog.client.consumer.assignors.claims import Claims, PartitionClaim
 from tidelog.client.consumer.assignors.equal_shares import EqualShares
 from tidelog.client.consumer.assignors.hash_order import hash_order
 from tidelog.client.consumer.assignors.racks import Racks
@@ -40,7 +40,7 @@ _INT16 = struct.Struct(">h")
 class AbstractStickyAssignor(Assignor):
     """What both sticky assignors share: all but how a member tells what it owns."""
 
-    def claim_of(self, said: MemberSubscription) -> Claim:
+    def claim_of(self, said: MemberSubscription) -> PartitionClaim:
         raise NotImplementedError
 
     def distribute(self, topics: Topics, members: Members) -> Shares:
@@ -72,7 +72,7 @@ class StickyAssignor(AbstractStickyAssignor):
     def subscription_user_data(self, topics: frozenset[str]) -> bytes | None:
         return None if self._mine is None else encode_user_data(self._mine, self._generation)
 
-    def claim_of(self, said: MemberSubscription) -> Claim:
+    def claim_of(self, said: MemberSubscription) -> PartitionClaim:
         return decode_user_data(said.user_data)
 
 
@@ -99,15 +99,15 @@ def encode_user_data(partitions: tuple[TopicPartition, ...], generation: int) ->
     return b"".join([*parts, _INT32.pack(generation)])
 
 
-def decode_user_data(data: bytes | None) -> Claim:
+def decode_user_data(data: bytes | None) -> PartitionClaim:
     """Bytes that cannot be read claim nothing: the member is treated as new, which is never wrong."""
     if not data:
-        return Claim((), None)
+        return PartitionClaim((), None)
     try:
         partitions, rest = _decode_partitions(memoryview(data))
-        return Claim(tuple(partitions), _INT32.unpack_from(rest)[0] if len(rest) >= 4 else None)
+        return PartitionClaim(tuple(partitions), _INT32.unpack_from(rest)[0] if len(rest) >= 4 else None)
     except (struct.error, UnicodeDecodeError, ValueError):
-        return Claim((), NO_GENERATION)
+        return PartitionClaim((), NO_GENERATION)
 
 
 def _decode_partitions(data: memoryview) -> tuple[list[TopicPartition], memoryview]:

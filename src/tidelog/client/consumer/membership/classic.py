@@ -39,7 +39,7 @@ from tidelog.client.consumer.membership.classic_requests import (
 )
 from tidelog.client.consumer.membership.leader import GroupLeader
 from tidelog.client.consumer.membership.reactions import Reaction, reaction_to
-from tidelog.client.consumer.membership.states import CLASSIC_MEMBER, ClassicState
+from tidelog.client.consumer.membership.states import CLASSIC_MEMBER, ClassicMemberState
 from tidelog.client.values import ConsumerGroupMetadata
 from tidelog.common.config import Config
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -49,11 +49,11 @@ from tidelog.protocol.api import ApiKey
 #: The coordinator answers a JoinGroup when the rebalance times out at the latest; the answer needs a while, too.
 _JOIN_LAPSE = 5.0
 #: States in which the coordinator must hear from us. In `joining` and `syncing` it holds a request of ours.
-_BEATING = (ClassicState.REVOKING, ClassicState.RECONCILING, ClassicState.STABLE)
-_MOVING = (ClassicState.JOINING, ClassicState.SYNCING)
+_BEATING = (ClassicMemberState.REVOKING, ClassicMemberState.RECONCILING, ClassicMemberState.STABLE)
+_MOVING = (ClassicMemberState.JOINING, ClassicMemberState.SYNCING)
 
 
-class ClassicMembership(MembershipBase[ClassicState]):
+class ClassicMembership(MembershipBase[ClassicMemberState]):
     """One consumer's place in a classic group.
 
     `_me` is who the coordinator takes us for, and what commits are sent with. `_reason` is why we should join (again):
@@ -95,7 +95,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
 
     def metadata_changed(self) -> None:
         """Only the leader cares, and only at rest: a rebalance that is under way ends with a look at the topics."""
-        if self._at is ClassicState.STABLE and self._leader is not None and self._leader.changed():
+        if self._at is ClassicMemberState.STABLE and self._leader is not None and self._leader.changed():
             self._rejoin("a subscribed topic has changed")
 
     def group_metadata(self) -> ConsumerGroupMetadata:
@@ -104,8 +104,8 @@ class ClassicMembership(MembershipBase[ClassicState]):
     def polled(self) -> None:
         """The user is back: whoever left because it was away, or failed in a way that may have passed, joins again."""
         super().polled()
-        if self._at is ClassicState.IDLE or (self._at is ClassicState.FAILED and self._reason is not None):
-            self._enter(ClassicState.UNJOINED)
+        if self._at is ClassicMemberState.IDLE or (self._at is ClassicMemberState.FAILED and self._reason is not None):
+            self._enter(ClassicMemberState.UNJOINED)
             self._reason = self._reason or "the consumer polls again"
             self._wake.set()
 
@@ -114,7 +114,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
 
         Between two generations what we own may be promised to others already, so it is lost rather than revoked.
         """
-        if self._at is ClassicState.LEFT:
+        if self._at is ClassicMemberState.LEFT:
             return
         me = self._me
         ours = self._at in _BEATING and me.is_known
@@ -124,7 +124,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
         if owned := self._host.owned():
             await (self._host.revoke(owned) if ours else self._host.lose(owned))
         self._me = Generation()
-        self._enter(ClassicState.LEFT)
+        self._enter(ClassicMemberState.LEFT)
         await self._tell_leave(me, reason)
 
     # --- what commits tell us -----------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
 
     @property
     def _in_group(self) -> bool:
-        return self._at not in (ClassicState.IDLE, ClassicState.FAILED, ClassicState.LEFT)
+        return self._at not in (ClassicMemberState.IDLE, ClassicMemberState.FAILED, ClassicMemberState.LEFT)
 
     async def _walk(self) -> None:
         """Rebalance whenever there is a reason, one at a time; a heartbeat may break one off (`_reset`)."""
@@ -179,8 +179,8 @@ class ClassicMembership(MembershipBase[ClassicState]):
         """What must be given up before we join: everything, if we are not known any more (lost) or the group is eager
         (revoked); in a cooperative group the partitions of topics that we have unsubscribed from.
         """
-        if self._at is not ClassicState.JOINING:
-            self._enter(ClassicState.REVOKING)
+        if self._at is not ClassicMemberState.JOINING:
+            self._enter(ClassicMemberState.REVOKING)
         owned = self._host.owned()
         if not self._me.is_known:
             if owned:
@@ -193,7 +193,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
 
     async def _join(self) -> Any:
         """One JoinGroup, or two when the coordinator wants us to know our id before it counts us (KIP-394)."""
-        self._enter(ClassicState.JOINING)
+        self._enter(ClassicMemberState.JOINING)
         reason, self._reason = self._reason or "", None
         self._leader = None
         self._joined_topics = self._host.topics()
@@ -207,7 +207,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
                 continue
             self._check(response.error_code)
             self._me = Generation(response.generation_id, response.member_id, response.protocol_name)
-            self._enter(ClassicState.SYNCING)
+            self._enter(ClassicMemberState.SYNCING)
             return response
 
     async def _sync(self, joined: Any) -> tuple[Assignment, Assignor]:
@@ -236,7 +236,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
         """Make ours what the assignment says. Losing something in a cooperative group means to join once more: what we
         gave back is nobody's until the next assignment.
         """
-        self._enter(ClassicState.RECONCILING)
+        self._enter(ClassicMemberState.RECONCILING)
         topics = self._host.topics()
         assigned = frozenset(tp for tp in part.partitions if tp.topic in topics)
         owned = self._host.owned()
@@ -245,7 +245,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
             self._rejoin("partitions were given back for others")
         assignor.on_assignment(part, self.group_metadata())
         await self._host.assign(assigned - owned)
-        self._enter(ClassicState.STABLE)
+        self._enter(ClassicMemberState.STABLE)
         if self._host.topics() != self._joined_topics:
             self._rejoin("the subscription has changed")
         logger.info("%s is in generation %d with %d partitions", self._name, self._me.id, len(assigned))
@@ -269,7 +269,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
                 response = await self._coordinator.ask(heartbeat_request(self._group, sent), timeout=self._session)
                 code = ErrorCode(response.error_code)
                 self._coordinator.note(code)
-                if self._leader is not None and self._at is ClassicState.STABLE:
+                if self._leader is not None and self._at is ClassicMemberState.STABLE:
                     await self._leader.look()
                     self.metadata_changed()
             except KafkaError as error:
@@ -315,7 +315,7 @@ class ClassicMembership(MembershipBase[ClassicState]):
         self._reason = reason
         self._break_off()
         if self._in_group:
-            self._enter(ClassicState.UNJOINED)
+            self._enter(ClassicMemberState.UNJOINED)
         self._wake.set()
 
     def _fail(self, error: Exception, again: bool) -> None:
@@ -325,14 +325,14 @@ class ClassicMembership(MembershipBase[ClassicState]):
         self._me = Generation()
         self._reason = "the consumer polls again" if again else None
         self._break_off()
-        self._enter(ClassicState.FAILED)
+        self._enter(ClassicMemberState.FAILED)
         self._host.failed(error)
 
     async def _put_out(self) -> None:
         me, self._me = self._me, Generation()
         self._reason = "the consumer polls again"
         self._break_off()
-        self._enter(ClassicState.IDLE)
+        self._enter(ClassicMemberState.IDLE)
         await self._tell_leave(me, "consumer poll timeout has expired")
 
     async def _tell_leave(self, me: Generation, reason: str) -> None:

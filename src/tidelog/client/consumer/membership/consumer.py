@@ -29,12 +29,12 @@ from tidelog.client.consumer.membership.base import MembershipBase, logger
 from tidelog.client.consumer.membership.consumer_requests import (
     JOIN_EPOCH,
     Heartbeats,
-    Identity,
+    MemberIdentity,
     Report,
     assigned_by_id,
 )
 from tidelog.client.consumer.membership.reactions import Reaction, reaction_to
-from tidelog.client.consumer.membership.states import CONSUMER_MEMBER, ConsumerState
+from tidelog.client.consumer.membership.states import CONSUMER_MEMBER, ConsumerMemberState
 from tidelog.client.values import UNKNOWN_GENERATION, ConsumerGroupMetadata
 from tidelog.common.config import Config
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -44,11 +44,11 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages import ConsumerGroupHeartbeatResponse
 
 _FIRST_WITH_PATTERN = 1
-_RESTING = (ConsumerState.IDLE, ConsumerState.FAILED, ConsumerState.LEFT)
-_AT_WORK = (ConsumerState.JOINING, ConsumerState.STABLE, ConsumerState.ACKNOWLEDGING)
+_RESTING = (ConsumerMemberState.IDLE, ConsumerMemberState.FAILED, ConsumerMemberState.LEFT)
+_AT_WORK = (ConsumerMemberState.JOINING, ConsumerMemberState.STABLE, ConsumerMemberState.ACKNOWLEDGING)
 
 
-class ConsumerMembership(MembershipBase[ConsumerState]):
+class ConsumerMembership(MembershipBase[ConsumerMemberState]):
     """One consumer's place in a consumer group.
 
     `_epoch` is what the coordinator has us at: 0 while we join, -1 while we are out. An answer to a heartbeat that was
@@ -58,7 +58,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
     def __init__(self, cluster: ClusterClient, host: GroupHost, config: Config) -> None:
         super().__init__(cluster, host, config, CONSUMER_MEMBER)
         self._heartbeats = Heartbeats(
-            Identity(
+            MemberIdentity(
                 self._group_id,
                 uuid_to_text(random_uuid(cluster.rng)),
                 self._instance_id,
@@ -86,7 +86,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
 
     def metadata_changed(self) -> None:
         """It may name a topic now that our assignment has by id only."""
-        if self._at in (ConsumerState.STABLE, ConsumerState.ACKNOWLEDGING):
+        if self._at in (ConsumerMemberState.STABLE, ConsumerMemberState.ACKNOWLEDGING):
             self._compare()
 
     def group_metadata(self) -> ConsumerGroupMetadata:
@@ -96,22 +96,22 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
 
     def polled(self) -> None:
         super().polled()
-        if self._at is ConsumerState.IDLE or (self._at is ConsumerState.FAILED and self._again):
+        if self._at is ConsumerMemberState.IDLE or (self._at is ConsumerMemberState.FAILED and self._again):
             self._wake.set()
 
     async def leave(self, *, reason: str = "consumer closed") -> None:
         """Give back what we own, then say so: a static member that it will be back, others that they go. The protocol
         has no field for a reason.
         """
-        if self._at is ConsumerState.LEFT:
+        if self._at is ConsumerMemberState.LEFT:
             return
         joined = self._epoch > JOIN_EPOCH
         await self._stop_tasks()
         if owned := self._host.owned():
             await (self._host.revoke(owned) if joined else self._host.lose(owned))
         self._epoch = UNKNOWN_GENERATION
-        perhaps = joined or self._at is ConsumerState.JOINING
-        self._enter(ConsumerState.LEFT)
+        perhaps = joined or self._at is ConsumerMemberState.JOINING
+        self._enter(ConsumerMemberState.LEFT)
         if perhaps:
             await self._tell_leave()
 
@@ -127,7 +127,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
 
     @property
     def _is_moving(self) -> bool:
-        return self._at is ConsumerState.JOINING
+        return self._at is ConsumerMemberState.JOINING
 
     @property
     def _in_group(self) -> bool:
@@ -142,13 +142,13 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
                 async with asyncio.timeout(self._interval):  # not wait_for: it may lose a cancellation
                     await self._soon.wait()
             self._soon.clear()
-            if self._at in _RESTING or self._at is ConsumerState.FENCED or not self._subscribed:
+            if self._at in _RESTING or self._at is ConsumerMemberState.FENCED or not self._subscribed:
                 continue
-            if self._at is ConsumerState.UNJOINED:
+            if self._at is ConsumerMemberState.UNJOINED:
                 self._heartbeats.forget()
                 self._epoch = JOIN_EPOCH
                 self._target = {}
-                self._enter(ConsumerState.JOINING)
+                self._enter(ConsumerMemberState.JOINING)
             sent, epoch = self._report(), self._epoch
             try:
                 response = await self._send(sent)
@@ -204,10 +204,10 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
         """Is what we own what we should own? A topic without a name counts as a difference: it has to be looked up."""
         names, unknown = self._resolved()
         if unknown or names != self._host.owned():
-            self._enter(ConsumerState.RECONCILING)
+            self._enter(ConsumerMemberState.RECONCILING)
             self._wake.set()
         else:
-            self._enter(ConsumerState.STABLE)
+            self._enter(ConsumerMemberState.STABLE)
 
     # --- the walking task ---------------------------------------------------------------------------------------------
 
@@ -221,11 +221,11 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
     async def _act(self) -> None:
         """What the state asks for."""
         try:
-            if self._at is ConsumerState.RECONCILING:
+            if self._at is ConsumerMemberState.RECONCILING:
                 await self._reconcile()
-            elif self._at in (ConsumerState.FENCED, ConsumerState.IDLE, ConsumerState.FAILED):
+            elif self._at in (ConsumerMemberState.FENCED, ConsumerMemberState.IDLE, ConsumerMemberState.FAILED):
                 await self._give_up()
-                self._enter(ConsumerState.UNJOINED)
+                self._enter(ConsumerMemberState.UNJOINED)
                 self._soon.set()
         except KafkaError as error:
             if not error.retriable:
@@ -252,7 +252,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
             self._wake.set()
             return
         self._failures = 0
-        self._enter(ConsumerState.ACKNOWLEDGING)
+        self._enter(ConsumerMemberState.ACKNOWLEDGING)
         self._soon.set()
         logger.info("%s is in epoch %d with %d partitions", self._name, epoch, len(target))
 
@@ -282,10 +282,10 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
         if reaction is Reaction.NEW_MEMBER:
             logger.info("%s joins anew: %s", self._name, error)
             self._epoch = JOIN_EPOCH
-            if self._at is ConsumerState.JOINING:
+            if self._at is ConsumerMemberState.JOINING:
                 return Reaction.RETRY
             self._break_off()
-            self._enter(ConsumerState.FENCED)
+            self._enter(ConsumerMemberState.FENCED)
             self._wake.set()
         elif reaction is Reaction.TELL:
             self._host.failed(error)
@@ -293,7 +293,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
             self._again = reaction is Reaction.ASK_USER
             self._epoch = UNKNOWN_GENERATION
             self._break_off()
-            self._enter(ConsumerState.FAILED)
+            self._enter(ConsumerMemberState.FAILED)
             self._host.failed(_explained(error))
         return reaction
 
@@ -304,7 +304,7 @@ class ConsumerMembership(MembershipBase[ConsumerState]):
         joined = self._epoch >= JOIN_EPOCH
         self._epoch = UNKNOWN_GENERATION
         self._break_off()
-        self._enter(ConsumerState.IDLE)
+        self._enter(ConsumerMemberState.IDLE)
         if joined:
             await self._tell_leave()
 

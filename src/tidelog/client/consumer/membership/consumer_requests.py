@@ -20,7 +20,7 @@ LEAVE_EPOCH = -1
 STATIC_LEAVE_EPOCH = -2
 
 
-class Identity(NamedTuple):
+class MemberIdentity(NamedTuple):
     """What does not change while a consumer lives. The member id is the client's own choice."""
 
     group_id: str
@@ -42,7 +42,7 @@ class Report(NamedTuple):
 class Heartbeats:
     """Makes heartbeats, and remembers what the coordinator has been told."""
 
-    def __init__(self, me: Identity) -> None:
+    def __init__(self, me: MemberIdentity) -> None:
         self.me = me
         self._told: Report | None = None
 

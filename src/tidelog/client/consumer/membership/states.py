@@ -20,7 +20,7 @@ from enum import Enum
 from tidelog.common.state_table import Row, StateTable
 
 
-class ClassicState(Enum):
+class ClassicMemberState(Enum):
     """The value is the word that `health` shows.
 
     REVOKING      the group rebalances; what has to go first waits for the user's turn. The old generation still counts.
@@ -41,7 +41,7 @@ class ClassicState(Enum):
     LEFT = "left"
 
 
-class ConsumerState(Enum):
+class ConsumerMemberState(Enum):
     """The same for KIP-848.
 
     RECONCILING     the coordinator gave us another part; listeners run in the user's turn
@@ -60,7 +60,7 @@ class ConsumerState(Enum):
     LEFT = "left"
 
 
-_UNJOINED, _REVOKING, _JOINING, _SYNCING, _RECONCILING, _STABLE, _IDLE, _FAILED, _LEFT = ClassicState
+_UNJOINED, _REVOKING, _JOINING, _SYNCING, _RECONCILING, _STABLE, _IDLE, _FAILED, _LEFT = ClassicMemberState
 _IN_GROUP = (_REVOKING, _JOINING, _SYNCING, _RECONCILING, _STABLE)
 
 CLASSIC_MEMBER = StateTable(
@@ -85,7 +85,7 @@ CLASSIC_MEMBER = StateTable(
     final=(_LEFT,),
 )
 
-_C = ConsumerState
+_C = ConsumerMemberState
 _MEMBER = (_C.JOINING, _C.STABLE, _C.RECONCILING, _C.ACKNOWLEDGING)
 _ALIVE = (_C.UNJOINED, _C.FENCED, *_MEMBER)
 

@@ -15,7 +15,7 @@ from tidelog.client.consumer.membership.classic_requests import (
     join_request,
     leave_request,
 )
-from tidelog.client.consumer.membership.consumer_requests import Heartbeats, Identity, Report
+from tidelog.client.consumer.membership.consumer_requests import Heartbeats, MemberIdentity, Report
 from tidelog.client.consumer.membership.poll_timer import PollTimer
 from tidelog.client.consumer.membership.reactions import Reaction, reaction_to
 from tidelog.client.consumer.membership.states import CLASSIC_MEMBER, CONSUMER_MEMBER
@@ -77,7 +77,7 @@ def test_old_brokers_know_one_leaving_member_only() -> None:
 
 
 def test_a_heartbeat_says_only_what_is_new() -> None:
-    beats = Heartbeats(Identity("g", "m", None, "r", 300_000, "uniform"))
+    beats = Heartbeats(MemberIdentity("g", "m", None, "r", 300_000, "uniform"))
     report = Report(frozenset("t"), None, frozenset())
     first = beats.request(0, report, {})
     assert (first.subscribed_topic_names, first.topic_partitions, first.rebalance_timeout_ms) == (["t"], [], 300_000)
@@ -98,7 +98,7 @@ def test_a_heartbeat_says_only_what_is_new() -> None:
 
 
 def test_a_pattern_is_taken_back_by_an_empty_one() -> None:
-    beats = Heartbeats(Identity("g", "m", None, None, 1, None))
+    beats = Heartbeats(MemberIdentity("g", "m", None, None, 1, None))
     with_pattern = Report(frozenset(), "t.*", frozenset())
     assert beats.request(0, with_pattern, {}).subscribed_topic_regex == "t.*"
     beats.told(with_pattern)
@@ -107,6 +107,6 @@ def test_a_pattern_is_taken_back_by_an_empty_one() -> None:
 
 
 def test_a_static_member_leaves_for_a_while() -> None:
-    assert Heartbeats(Identity("g", "m", "i", None, 1, None)).leave().member_epoch == -2
-    assert Heartbeats(Identity("g", "m", "i", None, 1, None)).leave(for_good=True).member_epoch == -1
-    assert Heartbeats(Identity("g", "m", None, None, 1, None)).leave().member_epoch == -1
+    assert Heartbeats(MemberIdentity("g", "m", "i", None, 1, None)).leave().member_epoch == -2
+    assert Heartbeats(MemberIdentity("g", "m", "i", None, 1, None)).leave(for_good=True).member_epoch == -1
+    assert Heartbeats(MemberIdentity("g", "m", None, None, 1, None)).leave().member_epoch == -1
