@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
 import os
 import threading
 from collections.abc import Callable, Coroutine
@@ -23,6 +24,7 @@ import uvloop
 
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
+logger = logging.getLogger("tidelog.client")
 T = TypeVar("T")
 
 
@@ -41,6 +43,11 @@ class LoopThread:
     def is_closed(self) -> bool:
         """Whether `close` was called; what was begun before may still be ending."""
         return self._closed
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a thread of ours that somebody should end."""
+        return self._loop is not None and not self._closed and not self.is_of_parent
 
     @property
     def is_of_parent(self) -> bool:
@@ -97,6 +104,25 @@ class LoopThread:
         loop.call_soon_threadsafe(loop.stop)
         if threading.current_thread() is not thread:
             thread.join(timeout)
+
+    def abandon(self, ending: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """For a client that nobody holds any more: its thread ends by itself, after `ending`. Waits for nothing, and
+        may be called from any thread, as the garbage collector does. Nobody hears how it went.
+        """
+        self._closed = True
+        loop = self._loop
+        if loop is None or self.is_of_parent or loop.is_closed():
+            return
+
+        def begin() -> None:
+            loop.create_task(ending()).add_done_callback(end)
+
+        def end(task: asyncio.Task[object]) -> None:
+            loop.stop()
+            if not task.cancelled() and (error := task.exception()) is not None:
+                logger.warning("the end of a client that was not closed failed: %s", error)
+
+        loop.call_soon_threadsafe(begin)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         """The loop, begun if it is not yet. Asking for the process costs a system call of a tenth of a microsecond,

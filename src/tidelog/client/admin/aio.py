@@ -37,6 +37,7 @@ from tidelog.client.admin.users import UserAdmin
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import admin as keys
 from tidelog.client.config import parse
+from tidelog.client.unclosed import warn_unclosed
 
 if TYPE_CHECKING:
     from tidelog.client.config.typed import AdminKeywords
@@ -69,6 +70,9 @@ class Admin(
     with `Outcomes`, in which each has its own.
     """
 
+    #: Somebody else sees to the end of this one: who lends the connections, or the blocking Admin.
+    _is_owned = False
+
     def __init__(self, config: Mapping[str, object] | None = None, **keywords: Unpack[AdminKeywords]) -> None:
         self._cluster = ClusterClient(parse(keys.KEYS, config, keywords))
         self._counters = Counters()
@@ -77,13 +81,23 @@ class Admin(
     def over(cls, cluster: ClusterClient) -> Self:
         """An Admin that uses the connections of somebody else, who also closes them."""
         admin = cls.__new__(cls)
-        admin._cluster = cluster
+        admin._cluster, admin._is_owned = cluster, True
         admin._counters = Counters()
         return admin
 
     async def close(self) -> None:
         """Close the connections; calls under way fail."""
         await self._cluster.close()
+
+    def __repr__(self) -> str:
+        return f"<Admin of {self._cluster}>"
+
+    def __del__(self) -> None:
+        """Dropped: its connections go with it."""
+        cluster = self.__dict__.get("_cluster")
+        if cluster is not None and not self._is_owned and cluster.is_connected:
+            warn_unclosed(self, "its connections were open")
+            cluster.abandon()
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,6 +6,7 @@ from tidelog.client.admin.call import Call, Counters
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import admin as keys
 from tidelog.client.config import common
+from tidelog.client.durations import seconds
 
 
 class AdminBase:
@@ -22,5 +23,6 @@ class AdminBase:
         A method that makes several requests for one answer makes them with one call, so that the limit holds for all.
         """
         config = self._cluster.config
-        limit = config[common.DEFAULT_API_TIMEOUT_MS] / 1000 if timeout is None else timeout
+        given = seconds(timeout)
+        limit = config[common.DEFAULT_API_TIMEOUT_MS] / 1000 if given is None else given
         return Call(self._cluster, limit, config[keys.RETRIES], self._counters)

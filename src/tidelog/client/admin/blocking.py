@@ -16,7 +16,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from tidelog.client.admin import aio
+from tidelog.client.durations import seconds
 from tidelog.client.loop_thread import LoopThread
+from tidelog.client.unclosed import warn_unclosed
 
 if TYPE_CHECKING:
     from tidelog.client.config.typed import AdminKeywords
@@ -32,15 +34,27 @@ class Admin:
 
     def __init__(self, config: Mapping[str, object] | None = None, **keywords: Unpack[AdminKeywords]) -> None:
         self._core = aio.Admin(config, **keywords)
+        self._core._is_owned = True
         self._thread = LoopThread("tidelog-admin")
 
     def close(self, timeout: float | None = None) -> None:
         """Close the connections; calls of other threads fail. Closing twice is no error, nor in a forked child."""
+        timeout = seconds(timeout)
         if not self._thread.is_closed and not self._thread.is_of_parent:
             try:
                 self._thread.run(self._core.close(), timeout)
             finally:
                 self._thread.close(timeout)
+
+    def __repr__(self) -> str:
+        return repr(self._core)
+
+    def __del__(self) -> None:
+        """Dropped: connections and thread go with it."""
+        thread = self.__dict__.get("_thread")
+        if thread is not None and thread.is_begun:
+            warn_unclosed(self, "its connections were open")
+            thread.abandon(self._core.close)
 
     def __enter__(self) -> Self:
         return self

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidelog.client.admin.base import AdminBase
+from tidelog.client.admin.config_names import with_meant_name
 from tidelog.client.admin.config_values import (
     Append,
     ConfigChange,
@@ -34,7 +35,7 @@ from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import ANYBODY, BROKER
 from tidelog.client.admin.shapes import items
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.common.errors import UsageError
+from tidelog.common.errors import ErrorCode, UsageError
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol import messages
 
@@ -86,8 +87,7 @@ class ConfigAdmin(AdminBase):
         timeout: float | None = None,
     ) -> dict[str, ConfigEntry]:
         """The configs of one resource, by key; see `describe_configs`."""
-        if not isinstance(resource, ConfigResource):
-            raise UsageError(f"expected a ConfigResource, as ConfigResource.topic({resource!r}), not {resource!r}")
+        _check_resource(resource)
         found = await self.describe_configs(
             {resource: keys}, synonyms=synonyms, documentation=documentation, timeout=timeout
         )
@@ -150,6 +150,8 @@ class ConfigAdmin(AdminBase):
         """Change configs: a new value, None for the default, `Append` or `Subtract` for lists. What is not named stays
         as it is. `validate_only`: only say what would come of it.
         """
+        for resource in changes:
+            _check_resource(resource)
 
         def ask(keys: list[ConfigResource]) -> messages.IncrementalAlterConfigsRequest:
             asked = [
@@ -165,7 +167,13 @@ class ConfigAdmin(AdminBase):
                 key = ConfigResource(ConfigType(result.resource_type), result.resource_name)
                 yield key, outcome(None, result.error_code, result.error_message, key)
 
-        return await self._call(timeout).each(changes, _Keeper(), ask, read)
+        altered = await self._call(timeout).each(changes, _Keeper(), ask, read)
+        refused = [key for key, error in altered.failed.items() if error.code is ErrorCode.INVALID_CONFIG]
+        if refused:
+            there = await self.describe_configs(refused, timeout=timeout)
+            for key, known in there.ok.items():
+                altered[key] = with_meant_name(altered.failed[key], changes[key], known)
+        return altered
 
     async def list_config_resources(
         self, types: Iterable[ConfigType] = (), *, timeout: float | None = None
@@ -187,6 +195,12 @@ class ConfigAdmin(AdminBase):
         of them wants.
         """
         return [each.name for each in await self.list_config_resources([ConfigType.CLIENT_METRICS], timeout=timeout)]
+
+
+def _check_resource(resource: object) -> None:
+    """A name alone does not say of what: topics, brokers and groups have configs."""
+    if not isinstance(resource, ConfigResource):
+        raise UsageError(f"expected a ConfigResource, as ConfigResource.topic({resource!r}), not {resource!r}")
 
 
 def _operations(changes: Mapping[str, ConfigChange]) -> list[messages.IncrementalAlterConfigsRequest.AlterableConfig]:

@@ -65,7 +65,8 @@ class AdminError(KafkaError):
 
     def __init__(self, code: ErrorCode, reason: str, next_step: str | None) -> None:
         self.reason, self.next_step = reason, next_step
-        super().__init__(code, f"{reason}; {next_step}." if next_step else f"{reason}.")
+        end = "" if (next_step or "").endswith("?") else "."
+        super().__init__(code, f"{reason}; {next_step}{end}" if next_step else f"{reason}.")
 
 
 def failure(code: int, message: str | None = None, about: object = "") -> AdminError:

@@ -90,6 +90,11 @@ class ClusterClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def __str__(self) -> str:
+        """Who we say we are, and where we begin."""
+        servers: list[str] = self.config[keys.BOOTSTRAP_SERVERS]
+        return f"{self.config[keys.CLIENT_ID]} at {', '.join(servers)}"
+
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Connections belong to one process, and so does whatever stands on them."""
         raise TypeError("clients cannot be pickled: make one in each process")
@@ -97,6 +102,10 @@ class ClusterClient:
     async def close(self) -> None:
         """Close every connection; requests under way fail with a network error."""
         await self._connections.close()
+
+    def abandon(self) -> None:
+        """Close every connection without waiting, for a client that was dropped. From any thread."""
+        self._connections.abandon()
 
     @property
     def is_connected(self) -> bool:

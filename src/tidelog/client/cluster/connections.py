@@ -77,6 +77,7 @@ class Connections:
         self._failures: dict[Address, _Failures] = {}
         self._seen: dict[NodeClient, _Seen] = {}
         self._look: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
     # --- whom there is ------------------------------------------------------------------------------------------------
@@ -121,6 +122,7 @@ class Connections:
     async def _connect(self, address: Address) -> NodeClient:
         """Try once, and remember how it went. Nothing is remembered of a connection that was not wanted to its end."""
         failures = self._failures.get(address, _Failures(0, 0.0)).times
+        self._loop = asyncio.get_running_loop()
         try:
             self._refuse_if_closed()
             timeout = self._setup.wait(failures, self._rng)
@@ -145,6 +147,19 @@ class Connections:
         """Close all, for good; requests under way fail with a network error."""
         self._closed = True
         await self.drop()
+
+    def abandon(self) -> None:
+        """Close all, for good, some time soon; from any thread. A loop that has ended has closed them itself."""
+        self._closed = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._abort)
+
+    def _abort(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+        for node in self._nodes.values():
+            node.abort()
 
     async def drop(self) -> None:
         """Close all, to begin anew with the next `get`."""

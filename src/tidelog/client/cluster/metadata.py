@@ -70,12 +70,17 @@ class ClusterMetadata:
         self.controller: int = NO_NODE
         self.nodes: dict[int, Node] = {}
         self.topics: dict[str, TopicInfo] = {}
+        #: Those that were asked for and do not exist.
+        self.absent: set[str] = set()
+        #: Counts the answers that were taken in.
+        self.revision = 0
         self._max_age_ms = max_age_ms
         self._stale: set[str] = set()
         self._updated_ms: dict[str, int] = {}
 
     def update(self, response: Any, now_ms: int, *, complete: bool = False) -> None:
         """Take in a MetadataResponse. `complete`: it tells of all topics, so that others do not exist (any more)."""
+        self.revision += 1
         self.cluster_id = response.cluster_id
         self.controller = response.controller_id
         self.nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
@@ -86,7 +91,9 @@ class ClusterMetadata:
             self._stale.discard(topic.name)
             if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 self.topics.pop(topic.name, None)
+                self.absent.add(topic.name)
                 continue
+            self.absent.discard(topic.name)
             self._updated_ms[topic.name] = now_ms
             self.topics[topic.name] = self._merge(topic)
 

@@ -34,6 +34,9 @@ from tidelog.client.consumer.records import EMPTY, ConsumerRecords
 from tidelog.client.consumer.reset import EARLIEST, LATEST, Since
 from tidelog.client.consumer.reset import since as since_of
 from tidelog.client.consumer.subscribing import Topics, subscription_of
+from tidelog.client.durations import seconds
+from tidelog.client.home_loop import HomeLoop
+from tidelog.client.unclosed import warn_unclosed
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, OffsetAndTimestamp, position_of
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import UsageError
@@ -61,8 +64,8 @@ class Consumer(ConsumerFace):
         clock: Clock = SYSTEM_CLOCK,
         **keywords: Unpack[ConsumerKeywords],
     ) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._core = ConsumerCore(parse(keys.KEYS, config, keywords), self._post, clock=clock)
+        self._home = HomeLoop("consumer")
+        self._core = ConsumerCore(parse(keys.KEYS, config, keywords), self._home.post, clock=clock)
         self._arrow = ArrowDelivery(self._core.delivery)
         self._guard = of_tasks()
         self._decoding: asyncio.Future[pa.Table | None] | None = None
@@ -96,7 +99,7 @@ class Consumer(ConsumerFace):
         Calling it says that all records of the call before are done with. Listeners and callbacks run in here.
         """
         with self._guard("poll"):
-            most = max_records or self._core.max_poll_records
+            most = self._core.most_records(max_records)
             records = await self._poll(lambda: self._core.delivery.take(most), EMPTY, timeout)
             return self._core.interceptors.on_consume(records) if self._core.interceptors and records else records
 
@@ -123,7 +126,8 @@ class Consumer(ConsumerFace):
 
     async def _poll(self, take: Callable[[], T], empty: T, timeout: float | None) -> T:
         core = self._core
-        self._begin()
+        timeout = seconds(timeout)
+        self._home.here()
         core.begin_poll()
         deadline = None if timeout is None else core.clock.monotonic() + timeout
         await breathe()  # heartbeats and fetches have a turn, however fast the caller polls
@@ -185,7 +189,7 @@ class Consumer(ConsumerFace):
 
     async def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
         """The offset of the next record that `poll` returns; waits until it is known."""
-        return await self._call("position", self._core.position(partition, timeout))
+        return await self._call("position", self._core.position(partition, seconds(timeout)))
 
     async def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """`poll` returns nothing of these until `resume`; their positions stay."""
@@ -201,21 +205,21 @@ class Consumer(ConsumerFace):
         """Commit, and wait for it: what is given, else the positions of all partitions."""
         with self._guard("commit"):
             self._core.require_group("commit")
-            await self._wait(self._core.committing.commit(self._core.committing.chosen(offsets), timeout))
+            await self._wait(self._core.committing.commit(self._core.committing.chosen(offsets), seconds(timeout)))
             await self._run_turns(callbacks_only=True)
 
     async def commit_async(self, offsets: GivenOffsets | None = None, callback: CommitCallback | None = None) -> None:
         """Send a commit off; `callback(offsets, error)` runs within a later call, in order."""
         with self._guard("commit_async"):
             self._core.require_group("commit_async")
-            self._begin()
+            self._home.here()
             self._core.committing.start(self._core.committing.chosen(offsets), callback)
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's last commits; None where there is none."""
-        return await self._call("committed", self._core.commits.committed(list(partitions), timeout=timeout))
+        return await self._call("committed", self._core.commits.committed(list(partitions), timeout=seconds(timeout)))
 
     async def group_metadata(self) -> ConsumerGroupMetadata:
         """Who we are, for `Producer.send_offsets_to_transaction`."""
@@ -257,6 +261,7 @@ class Consumer(ConsumerFace):
 
     async def close(self, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """Commit if that is automatic, leave the group, run what callbacks are left. Again: nothing."""
+        timeout = seconds(timeout)
         if self._core.closed:
             return
         with self._guard("close"):
@@ -265,6 +270,13 @@ class Consumer(ConsumerFace):
             finally:
                 self._core.interceptors.close()
                 self._core.deserializers.close()
+
+    def __del__(self) -> None:
+        """Dropped: see `ConsumerCore.abandon`."""
+        core = self.__dict__.get("_core")
+        if core is not None and self._home.loop is not None and not core.closed:
+            warn_unclosed(self, "what it has read since its last commit will be read again")
+            self._home.abandon(core.abandon)
 
     async def __aenter__(self) -> Self:
         return self
@@ -276,27 +288,6 @@ class Consumer(ConsumerFace):
 
     # --- how calls are made -------------------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
-        """The loop that we live on is that of the first call; another one later is a mistake that would hang."""
-        loop = asyncio.get_running_loop()
-        if self._loop is None:
-            self._loop = loop
-        elif self._loop is not loop:
-            raise UsageError("this consumer belongs to another event loop: make one within each asyncio.run")
-
-    def _post(self, function: Callable[..., object], *arguments: object) -> None:
-        """For the core: on our loop there is nothing to hand over, from another thread (`wakeup`) there is."""
-        if self._loop is None:
-            return
-        try:
-            inside = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            inside = False
-        if inside:
-            function(*arguments)
-        else:
-            self._loop.call_soon_threadsafe(function, *arguments)
-
     async def _call(self, method: str, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
             with self._guard(method):
@@ -306,7 +297,7 @@ class Consumer(ConsumerFace):
 
     async def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
-            self._begin()
+            self._home.here()
             if self._core.closed:
                 raise UsageError("the consumer is closed")
         except BaseException:

@@ -32,7 +32,9 @@ from tidelog.client.consumer.records import EMPTY, ConsumerRecords
 from tidelog.client.consumer.reset import EARLIEST, LATEST, Since
 from tidelog.client.consumer.reset import since as since_of
 from tidelog.client.consumer.subscribing import Topics, subscription_of
+from tidelog.client.durations import seconds
 from tidelog.client.loop_thread import LoopThread
+from tidelog.client.unclosed import warn_unclosed
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata, OffsetAndTimestamp, position_of
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import UsageError
@@ -94,7 +96,7 @@ class Consumer(ConsumerFace):
         Calling it says that all records of the call before are done with. Listeners and callbacks run in here.
         """
         with self._guard("poll"):
-            most = max_records or self._core.max_poll_records
+            most = self._core.most_records(max_records)
             records = self._poll(lambda: self._core.delivery.take(most), EMPTY, timeout)
             return self._core.interceptors.on_consume(records) if self._core.interceptors and records else records
 
@@ -111,6 +113,7 @@ class Consumer(ConsumerFace):
 
     def _poll(self, take: Callable[[], T], empty: T, timeout: float | None) -> T:
         core = self._core
+        timeout = seconds(timeout)
         core.begin_poll()
         deadline = None if timeout is None else core.clock.monotonic() + timeout
         waited = False
@@ -172,7 +175,7 @@ class Consumer(ConsumerFace):
 
     def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
         """The offset of the next record that `poll` returns; waits until it is known."""
-        return self._call("position", self._core.position(partition, timeout))
+        return self._call("position", self._core.position(partition, seconds(timeout)))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """`poll` returns nothing of these until `resume`; their positions stay."""
@@ -188,7 +191,7 @@ class Consumer(ConsumerFace):
         """Commit, and wait for it: what is given, else the positions of all partitions."""
         with self._guard("commit"):
             self._core.require_group("commit")
-            self._wait(self._core.committing.commit(self._core.committing.chosen(offsets), timeout))
+            self._wait(self._core.committing.commit(self._core.committing.chosen(offsets), seconds(timeout)))
             self._run_turns(callbacks_only=True)
 
     def commit_async(self, offsets: GivenOffsets | None = None, callback: CommitCallback | None = None) -> None:
@@ -201,7 +204,7 @@ class Consumer(ConsumerFace):
         self, partitions: Iterable[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's last commits; None where there is none."""
-        return self._call("committed", self._core.commits.committed(list(partitions), timeout=timeout))
+        return self._call("committed", self._core.commits.committed(list(partitions), timeout=seconds(timeout)))
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Who we are, for `Producer.send_offsets_to_transaction`."""
@@ -245,6 +248,7 @@ class Consumer(ConsumerFace):
         """Commit if that is automatic, leave the group, run what callbacks are left. Again, or in a forked child, which
         has no part in the group: nothing.
         """
+        timeout = seconds(timeout)
         if self._loop.is_closed or self._loop.is_of_parent:
             return
         with self._guard("close"):
@@ -254,6 +258,13 @@ class Consumer(ConsumerFace):
                 self._loop.close(timeout)
                 self._core.interceptors.close()
                 self._core.deserializers.close()
+
+    def __del__(self) -> None:
+        """Dropped: see `ConsumerCore.abandon`."""
+        loop = self.__dict__.get("_loop")
+        if loop is not None and loop.is_begun:
+            warn_unclosed(self, "what it has read since its last commit will be read again")
+            loop.abandon(self._core.abandon)
 
     def __enter__(self) -> Self:
         return self

@@ -177,6 +177,14 @@ class ConsumerCore:
         """What the next call is going to raise."""
         return self._problems[0] if self._problems else None
 
+    def most_records(self, given: int | None) -> int:
+        """How many records a `poll` may return."""
+        if given is None:
+            return self.max_poll_records
+        if not isinstance(given, int) or given < 1:
+            raise UsageError(f"max_records={given!r}: expected a number from 1 on, or None for max.poll.records")
+        return given
+
     def require_group(self, method: str) -> None:
         if not self.group_id:
             raise InvalidGroupIdError(method)

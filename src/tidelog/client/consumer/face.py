@@ -46,6 +46,10 @@ class ConsumerFace:
         """Counters since the start; see `metrics` for the names."""
         return self._core.metrics.snapshot(self._core.clock.monotonic())
 
+    def __repr__(self) -> str:
+        core = self.__dict__.get("_core")
+        return f"<Consumer of {core.cluster}>" if core is not None else "<Consumer>"
+
     def wakeup(self) -> None:
         """End the call that is under way, or else the next one, with `WakeupError`. From any thread."""
         self._core.wakeup()

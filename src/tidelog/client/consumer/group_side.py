@@ -31,6 +31,7 @@ from tidelog.client.consumer.commits import OffsetCommits
 from tidelog.client.consumer.host import Membership
 from tidelog.client.consumer.listener import call
 from tidelog.client.consumer.metrics import ConsumerMetrics
+from tidelog.client.consumer.missing import MissingTopics
 from tidelog.client.consumer.subscription import Mode, SubscriptionState
 from tidelog.client.consumer.turns import Turns
 from tidelog.common.errors import KafkaError, UsageError
@@ -50,6 +51,7 @@ class GroupSide:
         commits: OffsetCommits,
         turns: Turns,
         metrics: ConsumerMetrics,
+        missing: MissingTopics,
         *,
         auto_commit: Callable[[Iterable[TopicPartition]], Any],
         changed: Callable[[], None],
@@ -61,10 +63,13 @@ class GroupSide:
         self._commits = commits
         self._turns = turns
         self._metrics = metrics
+        self._missing = missing
         self._auto_commit = auto_commit
         self._changed = changed
         self._failed = failed
         self.membership: Membership | None = None
+        #: Nobody will ever poll again: nobody is asked, and nothing committed.
+        self.is_alone = False
         self._known: dict[str, int] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -81,6 +86,9 @@ class GroupSide:
 
     async def revoke(self, partitions: Iterable[TopicPartition]) -> None:
         going = self._flag(partitions)
+        if self.is_alone:
+            self._forget(going)
+            return
         try:
             await self._turns.run(None)
             await self._auto_commit(going)
@@ -109,7 +117,7 @@ class GroupSide:
         self._failed(error)
 
     async def _tell(self, method: str, partitions: list[TopicPartition]) -> None:
-        if partitions:
+        if partitions and not self.is_alone:
             await self._turns.run(lambda: call(self._subscription.listener, method, partitions))
 
     def _flag(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
@@ -190,7 +198,9 @@ class GroupSide:
                 logger.warning("the subscribed topics could not be looked up: %s", error)
 
     async def _resolve(self, *, refresh: bool = False) -> None:
-        """The names that a pattern stands for; of names, the metadata, with which brokers may make missing topics."""
+        """The names that a pattern stands for; of names, the metadata. Brokers may make topics that are missing, so
+        these are asked for again: that they were missing is worth telling.
+        """
         config = self._cluster.config
         state = self._subscription
         if state.mode is Mode.PATTERN and state.pattern is not None:
@@ -202,5 +212,9 @@ class GroupSide:
             metadata, now = self._cluster.metadata, self._cluster.clock.time_ms()
             wanted = state.names if refresh else metadata.missing(state.names, now)
             if wanted:
-                create = config[keys.ALLOW_AUTO_CREATE_TOPICS]
-                await self._cluster.retry(lambda: self._cluster.refresh(wanted, create=create))
+                await self._cluster.retry(lambda: self._cluster.refresh(wanted))
+            absent, may_be_made = state.names & metadata.absent, config[keys.ALLOW_AUTO_CREATE_TOPICS]
+            if absent and may_be_made:
+                await self._cluster.retry(lambda: self._cluster.refresh(absent, create=True))
+                await self._missing.made(absent - metadata.absent)
+            self._missing.look()

@@ -30,7 +30,7 @@ from tidelog.client.consumer.subscription import PartitionState, SubscriptionSta
 from tidelog.client.consumer.validation import needs_validation, validate
 from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from tidelog.client.values import OffsetAndMetadata
-from tidelog.common.errors import KafkaError, ProtocolError
+from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.types import TopicPartition
 from tidelog.net.pauses import pause
 
@@ -51,14 +51,18 @@ class Positions:
         *,
         problem: Callable[[Exception], None],
         settled: Callable[[], None],
+        looked: Callable[[], None] = lambda: None,
     ) -> None:
-        """`committed` is None without a group. `settled` is called when something has found its place."""
+        """`committed` is None without a group. `settled` is called when something has found its place, `looked` at each
+        turn: what has no place may not be there at all.
+        """
         config = cluster.config
         self._cluster = cluster
         self._subscription = subscription
         self._committed = committed
         self._problem = problem
         self._settled = settled
+        self._looked = looked
         self.policy = policy(config[keys.AUTO_OFFSET_RESET])
         self.isolation = READ_COMMITTED if config[keys.ISOLATION_LEVEL] == "read_committed" else READ_UNCOMMITTED
         self.task: asyncio.Task[None] | None = None
@@ -70,6 +74,7 @@ class Positions:
 
     def start(self) -> None:
         """Begin to find what has no place, unless that is under way."""
+        self._looked()
         if self.task is None and self._open():
             self.task = asyncio.create_task(self._settle())
 
@@ -139,15 +144,33 @@ class Positions:
                 part.reset = begin
 
     async def _reset(self) -> None:
-        """Ask ListOffsets, topic by topic: one that is gone must not hold up the others."""
+        """Ask ListOffsets, topic by topic: one that is gone must not hold up the others, nor a partition that its topic
+        does not have. Those are looked for again the next time.
+        """
+        waiting = [
+            part
+            for part in self._subscription.partitions.values()
+            if part.stand is None and part.reset is not None and not part.reset.is_none
+        ]
+        if not waiting:
+            return
+        metadata = self._cluster.metadata
+        await self._cluster.ensure_topics({part.tp.topic for part in waiting})
         topics: dict[str, dict[TopicPartition, tuple[PartitionState, int, Reset]]] = {}
-        for part in self._subscription.partitions.values():
-            if part.stand is None and part.reset is not None and not part.reset.is_none:
+        missing: list[TopicPartition] = []
+        for part in waiting:
+            known = metadata.topics.get(part.tp.topic)
+            if known is None or (known.partitions and part.tp.partition not in known.partitions):
+                missing.append(part.tp)
+            elif part.reset is not None:
                 topics.setdefault(part.tp.topic, {})[part.tp] = (part, part.generation, part.reset)
         outcomes = await asyncio.gather(*map(self._reset_topic, topics.values()), return_exceptions=True)
         for outcome in outcomes:
             if outcome is not None:
                 raise outcome
+        if missing:
+            metadata.mark_stale({tp.topic for tp in missing})
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"not there: {', '.join(map(str, missing))}")
 
     async def _reset_topic(self, wanted: dict[TopicPartition, tuple[PartitionState, int, Reset]]) -> None:
         now = self._cluster.clock.time_ms()

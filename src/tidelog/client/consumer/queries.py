@@ -17,6 +17,7 @@ from tidelog.client.cluster.metadata import TopicInfo
 from tidelog.client.consumer._records import ConsumerRecord, RecordCursor
 from tidelog.client.consumer.core import ConsumerCore
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
+from tidelog.client.consumer.missing import near
 from tidelog.client.offsets import list_offsets
 from tidelog.client.values import OffsetAndTimestamp
 from tidelog.common.errors import UsageError
@@ -37,6 +38,8 @@ class ConsumerHealth:
     seconds_since_poll: float | None
     seconds_since_commit: float | None
     lag: int | None
+    #: Topics and partitions that were asked for and do not exist.
+    missing: tuple[str, ...] = ()
     #: How `run` is going (a `handling.course.HandlingState`), while it is.
     handling: Any = None
 
@@ -99,7 +102,8 @@ def current_lag(core: ConsumerCore, tp: TopicPartition) -> int | None:
 
 def health(core: ConsumerCore) -> ConsumerHealth:
     """What is known without asking anybody. The first of the reasons counts: a consumer that is closed, then one whose
-    next call is going to raise, then a user who does not poll, then a cluster that cannot be reached.
+    next call is going to raise, then a user who does not poll, then a cluster that cannot be reached, then topics and
+    partitions that are not there.
     """
     now = core.clock.monotonic()
     parts = list(core.subscription.partitions.values())
@@ -109,6 +113,7 @@ def health(core: ConsumerCore) -> ConsumerHealth:
     since_poll = None if core.metrics.last_poll_at is None else now - core.metrics.last_poll_at
     since_commit = None if core.metrics.last_commit_at is None else now - core.metrics.last_commit_at
     limit = core.config_max_poll_interval
+    missing = core.missing.found()
     reason = ""
     if core.closed:
         reason = "the consumer is closed"
@@ -118,6 +123,8 @@ def health(core: ConsumerCore) -> ConsumerHealth:
         reason = f"poll was not called for {since_poll:.0f} s, longer than max.poll.interval.ms"
     elif not core.cluster.is_connected:
         reason = "there is no connection to any broker"
+    elif missing:
+        reason = f"not there: {', '.join(missing[:5])}{' and others' if len(missing) > 5 else ''}"
     return ConsumerHealth(
         ok=not reason,
         reason=reason,
@@ -129,6 +136,7 @@ def health(core: ConsumerCore) -> ConsumerHealth:
         seconds_since_poll=since_poll,
         seconds_since_commit=since_commit,
         lag=None if None in lags else sum(each for each in lags if each is not None),
+        missing=tuple(missing),
         handling=None if core.handling is None else core.handling(),
     )
 
@@ -143,7 +151,8 @@ async def tail(core: ConsumerCore, topic: str, count: int) -> list[ConsumerRecor
         raise UsageError(f"tail of {count} records: ask for one at least")
     partitions = await partitions_for(core, topic)
     if not partitions:
-        raise UsageError(f"there is no topic {topic}")
+        known = [name for name, info in (await list_topics(core)).items() if not info.internal]
+        raise UsageError(f"there is no topic {topic}{near(topic, known).rstrip(';')}")
     begins, ends = await beginning_offsets(core, partitions), await end_offsets(core, partitions)
     found: list[ConsumerRecord] = []
     for tp in partitions:

@@ -17,17 +17,20 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections.abc import Coroutine, Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from tidelog.client.config import parse
 from tidelog.client.config import producer as keys
+from tidelog.client.durations import seconds
 from tidelog.client.loop_thread import LoopThread
 from tidelog.client.producer._accumulator import SendPath
 from tidelog.client.producer._batch import RecordFuture
 from tidelog.client.producer.columns import Column, ColumnsFuture
 from tidelog.client.producer.core import Prepared, ProducerCore
 from tidelog.client.producer.record import OnDelivery, ProducerRecord
+from tidelog.client.unclosed import ExitNotice, warn_unclosed
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
@@ -46,10 +49,9 @@ class Producer(SendPath):
         self._loop = LoopThread("tidelog-producer")
         self._attach(self._core.accumulator)
         self.accumulator.threaded = True
-        self.accumulator.wake = self._wake
-
-    def _wake(self) -> None:
-        self._loop.call(self._core.sender.turn)
+        # No method of ours: the thread holds the accumulator, and would hold a producer that all others have dropped.
+        self._wake = self.accumulator.wake = partial(self._loop.call, self._core.sender.turn)
+        self._exit_notice = ExitNotice(self._core.count_unsent)
 
     def _send_slowly(
         self,
@@ -119,6 +121,7 @@ class Producer(SendPath):
         """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile. Then raise
         what a delivery callback has raised, if no call has done so before.
         """
+        timeout = seconds(timeout)
         self._core.check_open()
         self._loop.run(self._core.sender.flush(), timeout)
         self._core.check_heard()
@@ -139,7 +142,7 @@ class Producer(SendPath):
         Raises KafkaError (REQUEST_TIMED_OUT) that says what was not acknowledged, if anything; what is still on its way
         then may or may not be written. Raises what a delivery callback has raised, if no call has done so before.
         """
-        error = self._let_go(timeout)
+        error = self._let_go(seconds(timeout))
         if error is not None:
             raise error
 
@@ -156,6 +159,7 @@ class Producer(SendPath):
         finally:
             left = self._loop.run(self._core.close())
             self._loop.close(timeout=5)
+            self._exit_notice.cancel()
         return self._core.closing_error(left)
 
     def _run(self, work: Coroutine[Any, Any, T], timeout: float | None) -> T:
@@ -199,6 +203,17 @@ class Producer(SendPath):
             self._loop.run(work, self._core.max_block)
         finally:
             self._core.refresh_plain()
+
+    def __repr__(self) -> str:
+        return f"<Producer of {self._core.cluster}>"
+
+    def __del__(self) -> None:
+        """Dropped: see `ProducerCore.abandon`."""
+        loop = self.__dict__.get("_loop")
+        if loop is not None and loop.is_begun:
+            warn_unclosed(self, "nobody hears whether its last records were written")
+            self._exit_notice.cancel()
+            loop.abandon(self._core.abandon)
 
     def __enter__(self) -> Self:
         return self

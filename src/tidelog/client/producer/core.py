@@ -392,6 +392,23 @@ class ProducerCore:
                 part.close()
         return account(lost) if lost else None
 
+    async def abandon(self) -> None:
+        """The end for a face that was dropped: what was sent is still sent, each record within its
+        `delivery.timeout.ms`, and callbacks are called. The log has what could not be written.
+        """
+        try:
+            await self.sender.flush()
+        finally:
+            left = await self.close()
+            if left is not None:
+                logger.warning("%s", left)
+
+    def count_unsent(self) -> int:
+        """Records of whom nobody knows yet whether they are written."""
+        if self.closed or self.accumulator.is_forked:
+            return 0
+        return max(self.accumulator.records - self.sender.counters.records_sent - self.sender.counters.errors, 0)
+
     def closing_error(self, left: str | None) -> Exception | None:
         """What `close` raises: that records are lost, else what a callback has raised and nobody has heard of."""
         unheard = self.take_unheard()
