@@ -134,7 +134,7 @@ LOGS = [
     Mutant(
         "epoch-not-noted",
         "log/partition/writing.py",
-        "if leader_epoch != self.epochs.latest_epoch:",
+        "if leader_epoch != self.epochs.noted_epoch:",
         "if False:",
         "unit/log/partition/test_partition_log.py",
     ),

@@ -6,6 +6,10 @@ its log and the leader's part. The two invariants: epochs rise, and start offset
 The file is replaced as a whole (checkpoint.py). Changes are kept in memory and written by the log's flush, before its
 recovery point moves: until then the epochs can be read off the batches behind the recovery point, as recovery does.
 
+A log that nobody has written to yet needs no file: that epoch 0 began at 0 goes without saying (`BEGINNING`), and a
+file that says so anyway, as Kafka's do, contradicts nothing that may come to lie there. Of twenty thousand partitions
+most are empty, and a stop would write as many files. Kafka takes a missing file for one without entries, too.
+
 Example: epoch 3 began at 0, epoch 5 at 120, the log ends at 200. A follower whose last epoch is 4 asks where that ends:
 the largest epoch not above it is 3, which ended at 120 where 5 began, so the follower cuts its log to 120 (KIP-101; the
 epoch in the answer is KIP-279's, for the case that the follower does not know it either).
@@ -30,17 +34,24 @@ class EpochStart(NamedTuple):
     start_offset: int
 
 
+#: What is true of every log before its first record, unless a later leader got it empty. Thousands share it.
+BEGINNING = (EpochStart(0, 0),)
+
+
 class LeaderEpochs:
     """The epochs of one partition, oldest first."""
 
-    __slots__ = ("_home", "entries", "latest_epoch")
+    __slots__ = ("_home", "entries", "latest_epoch", "noted_epoch")
 
     def __init__(self, home: Home, entries: Iterable[EpochStart] = ()) -> None:
         self._home = home
         #: Replaced as a whole, so that thousands of partitions without any share one.
         self.entries: tuple[EpochStart, ...] = ()
-        #: That of the last entry, -1 without one: every append of a leader asks for it.
+        #: That of the last entry, -1 without one.
         self.latest_epoch = NO_EPOCH
+        #: The same, but -1 as long as the entry goes without saying. Every append of a leader asks for it: a record of
+        #: another epoch wants an entry that is, or will be, in the file.
+        self.noted_epoch = NO_EPOCH
         for entry in entries:
             self._place(entry)
 
@@ -56,7 +67,7 @@ class LeaderEpochs:
 
     def _set(self, entries: tuple[EpochStart, ...]) -> None:
         self.entries = entries
-        self.latest_epoch = entries[-1].epoch if entries else NO_EPOCH
+        self.latest_epoch = self.noted_epoch = entries[-1].epoch if entries else NO_EPOCH
 
     @property
     def dirty(self) -> bool:
@@ -77,12 +88,24 @@ class LeaderEpochs:
         """Note that `epoch` begins at `start_offset`; entries that contradict it go. False when it is known."""
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"no epoch or no offset: {epoch}, {start_offset}")
-        last = self.latest
-        if last is not None and epoch == last.epoch and start_offset >= last.start_offset:
+        if not self._knows(epoch, start_offset):
+            self._place(EpochStart(epoch, start_offset))
+        elif epoch == self.noted_epoch:
             return False
-        self._place(EpochStart(epoch, start_offset))
+        self.noted_epoch = epoch
         self._home.unsynced.add_epochs()
         return True
+
+    def announce(self, epoch: int, start_offset: int) -> None:
+        """The same, for a leader that has written nothing yet."""
+        if not self.entries and (epoch, start_offset) == BEGINNING[0]:
+            self.entries, self.latest_epoch = BEGINNING, epoch
+        elif not self._knows(epoch, start_offset):
+            self.assign(epoch, start_offset)
+
+    def _knows(self, epoch: int, start_offset: int) -> bool:
+        last = self.latest
+        return last is not None and epoch == last.epoch and start_offset >= last.start_offset
 
     def _place(self, entry: EpochStart) -> None:
         """Put an entry last; those before it that are not below it, in epoch and in offset, contradict it and go."""
@@ -118,8 +141,10 @@ class LeaderEpochs:
         while kept and self.entries[kept - 1].start_offset >= end_offset:
             kept -= 1
         if kept < len(self.entries):
-            self._set(self.entries[:kept])
-            self._home.unsynced.add_epochs()
+            before = self.entries
+            self._set(before[:kept])
+            if before != BEGINNING:
+                self._home.unsynced.add_epochs()
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget the epochs that ended before `start_offset`; the one that spans it now begins there."""

@@ -103,6 +103,25 @@ def test_killed_recovered_stopped_and_then_the_power_fails(
     check_all_crashes(scenario, tmp_path / "crashes", since=killed)
 
 
+@pytest.mark.parametrize("bulk", [FILE_BY_FILE, ALL_AT_ONCE])
+def test_the_epoch_of_a_log_that_was_flushed_before_its_first_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk: int
+) -> None:
+    """An empty log has no file of epochs; what lies below the recovery point can no longer be read off the batches."""
+    monkeypatch.setattr(closing, "BULK", bulk)
+    scenario = Scenario(tmp_path / "disk", config())
+    scenario.log.assign_epoch(0, 0)
+    scenario.flush()
+    scenario.manager.checkpoint()
+    append(scenario.log, [(b"a", b"x")])
+    scenario.flush()
+    scenario.manager.checkpoint()
+    scenario.stop()
+    assert scenario.promised.state is not None
+    assert scenario.promised.state.epochs == ((0, 0),)
+    check_all_crashes(scenario, tmp_path / "crashes")
+
+
 def test_a_log_that_was_flushed_ended_and_never_written_to_again(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path / "disk", config())
     append(scenario.log, [(b"a", b"x" * 200)], producer_id=1, sequence=0, transactional=True)

@@ -7,7 +7,7 @@ import pytest
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.fs import LOCAL_FS
 from tidelog.log.checkpoint import CheckpointError
-from tidelog.log.leader_epochs import EpochStart, LeaderEpochs
+from tidelog.log.leader_epochs import BEGINNING, EpochStart, LeaderEpochs
 from tidelog.log.segment.file_budget import FileBudget
 from tidelog.log.segment.home import Home
 
@@ -97,3 +97,43 @@ def test_the_file(home: Home, epochs: LeaderEpochs) -> None:
     (home.path / "leader-epoch-checkpoint").write_text("0\n1\n1 x\n")
     with pytest.raises(CheckpointError, match="expected a number"):
         LeaderEpochs.load(home)
+
+
+def test_that_epoch_0_began_at_0_goes_without_saying_until_there_is_a_record(home: Home) -> None:
+    epochs = LeaderEpochs(home)
+    epochs.announce(0, 0)
+    epochs.announce(0, 0)
+    assert epochs.entries is BEGINNING
+    assert (epochs.latest_epoch, epochs.noted_epoch) == (0, -1)
+    assert epochs.end_offset_for(0, 0) == (0, 0)
+    assert not epochs.dirty
+    assert epochs.assign(0, 0)
+    assert epochs.dirty
+    assert epochs.noted_epoch == 0
+    assert not epochs.assign(0, 5)
+    assert epochs.encoded() == b"0\n1\n0 0\n"
+
+
+@pytest.mark.parametrize(("epoch", "start"), [(1, 0), (0, 5)])
+def test_any_other_beginning_is_noted_at_once(home: Home, epoch: int, start: int) -> None:
+    epochs = LeaderEpochs(home)
+    epochs.announce(epoch, start)
+    assert epochs.dirty
+    assert epochs.noted_epoch == epoch
+
+
+def test_a_later_leader_of_an_empty_log_is_noted(home: Home) -> None:
+    epochs = LeaderEpochs(home)
+    epochs.announce(0, 0)
+    epochs.announce(3, 0)
+    assert epochs.dirty
+    assert epochs.entries == ((3, 0),)
+
+
+@pytest.mark.parametrize(("found", "dirty"), [((0, 0), False), ((1, 0), True)])
+def test_what_kafka_writes_about_an_empty_log_stays(home: Home, found: tuple[int, int], dirty: bool) -> None:
+    epochs = LeaderEpochs(home, [EpochStart(*found)])
+    epochs.truncate_from_end(0)
+    assert epochs.entries == ()
+    assert epochs.noted_epoch == -1
+    assert epochs.dirty is dirty

@@ -229,7 +229,7 @@ class PartitionLog:
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
         """A new leader begins to write at `start_offset`. Formats before magic 2 have no epochs."""
         if self.config.record_magic == MAGIC_V2:
-            self.leader_epochs.assign(epoch, start_offset)
+            self.leader_epochs.announce(epoch, start_offset)
 
     # ---- moving the watermarks
 

@@ -80,7 +80,7 @@ class LogWriter:
         if facts.legacy:  # a message set of magic 0 or 1 is one request, for one segment; it has no epoch to assign
             if run.size > config.segment_size:
                 raise self.too_large(run.size)
-        elif leader_epoch != self.epochs.latest_epoch:
+        elif leader_epoch != self.epochs.noted_epoch:
             self.epochs.assign(leader_epoch, first_offset)
         try:
             if facts.has_producers:
@@ -128,7 +128,7 @@ class LogWriter:
                 f"an append to {self.topic_partition} begins at {facts.first_offset}, before the log's end "
                 f"{marks.log_end_offset}"
             )
-        for epoch, offset in epoch_starts(run, 0, count, self.epochs.latest_epoch):
+        for epoch, offset in epoch_starts(run, 0, count, self.epochs.noted_epoch):
             self.epochs.assign(epoch, offset)
         if facts.legacy:  # no epochs in these formats: truncation goes by the high watermark again
             self.epochs.clear()

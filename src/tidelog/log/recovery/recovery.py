@@ -47,7 +47,7 @@ def recover_segment(segment: Segment, producers: ProducerStateManager, epochs: L
         for position, run in segment.batches():
             count = _sound_batches(run, segment, last_offset)
             segment.indexes.recover(run, 0, count, position)
-            for epoch, offset in epoch_starts(run, 0, count, epochs.latest_epoch):
+            for epoch, offset in epoch_starts(run, 0, count, epochs.noted_epoch):
                 epochs.assign(epoch, offset)
             replay(producers, run, 0, count, segment)
             valid = position + size_of(run, 0, count)

@@ -117,6 +117,25 @@ def test_many_logs_are_synced_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_are_many")
+def test_of_empty_logs_nothing_is_written_even_after_a_kill(tmp_path: Path) -> None:
+    disk = CountedDisk()
+    manager = open_manager(tmp_path / "data", fs=disk)
+    for number in range(20):
+        manager.create(TopicPartition("t", number), manager.config_of(), topic_id=bytes(range(16)))
+    for directory in manager.dirs:
+        directory.close()  # and that is all: it was killed
+    again = open_manager(tmp_path / "data", fs=disk)
+    for log in again.logs.values():
+        log.assign_epoch(0, 0)
+    disk.done.clear()
+    again.shutdown()
+    kinds = [operation.kind for operation in disk.done]
+    assert kinds.count("sync_fs") == 1, "no names wait for bytes"
+    assert not [operation for operation in disk.done if operation.path.parent.parent == tmp_path / "data"]
+    assert open_manager(tmp_path / "data").dirs[0].was_clean
+
+
+@pytest.mark.usefixtures("few_are_many")
 def test_a_disk_that_cannot_be_synced_whole_is_synced_file_by_file(tmp_path: Path) -> None:
     disk = CountedDisk(whole=False)
     manager = many_logs(tmp_path, disk)

@@ -492,6 +492,26 @@ def test_flush_moves_the_recovery_point(bench: LogBench, log: PartitionLog) -> N
     assert log.flush_job() is None
 
 
+def test_a_log_without_a_record_has_no_file_of_epochs(bench: LogBench, log: PartitionLog) -> None:
+    log.assign_epoch(0, 0)
+    log.flush()
+    assert log.flush_job() is None
+    assert "leader-epoch-checkpoint" not in bench.names()
+    fill(log, 1)
+    log.flush()
+    assert (bench.dir / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
+
+
+def test_the_file_of_epochs_that_kafka_leaves_in_an_empty_log_is_not_written_again(bench: LogBench) -> None:
+    bench.open().close()
+    (bench.dir / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    log = bench.open()
+    log.assign_epoch(0, 0)
+    assert log.flush_job() is None
+    log.assign_epoch(1, 0)
+    assert log.flush_job() is not None
+
+
 def test_flush_after_a_deletion_and_a_truncation(log: PartitionLog) -> None:
     fill(log, 60)
     job = log.flush_job()
