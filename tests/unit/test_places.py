@@ -31,6 +31,11 @@ DECLARED = (
     "broker/metrics.py",
     "broker/store/api.py",
     "broker/store/errors.py",
+    "client/config/*.py",
+    "client/consumer/errors.py",
+    "client/consumer/host.py",
+    "client/producer/record.py",
+    "client/values.py",
     "common/clock.py",
     "common/rng.py",
     "common/types.py",
@@ -104,6 +109,27 @@ TOGETHER = {
     "cli/properties_file.py": "unit/cli/test_main.py",
     "cli/serve.py": "unit/broker/test_serve_process.py",
     "cli/topics.py": "unit/cli/test_topic_commands.py",
+    "client/admin/routes.py": "unit/client/admin/test_call.py",
+    "client/admin/*.py": "unit/client/admin/test_on_broker.py",
+    "client/cluster/backoff.py": "unit/client/cluster/test_connections.py",
+    "client/consumer/assignors/*.py": "unit/client/consumer/assignors/test_assignors.py",
+    "client/consumer/handling/job_queues.py": "unit/client/consumer/handling/test_workload.py",
+    "client/consumer/handling/*.py": "unit/client/consumer/handling/test_runs.py",
+    "client/consumer/membership/*.py": "unit/client/consumer/membership/test_decisions.py",
+    "client/consumer/arrow_fetcher.py": "unit/client/test_engines.py",
+    "client/consumer/committing.py": "unit/client/consumer/test_commits.py",
+    "client/consumer/fetched_batches.py": "unit/client/consumer/test_engine.py",
+    "client/consumer/fetch_request.py": "unit/client/consumer/test_engine.py",
+    "client/consumer/fetcher.py": "unit/client/test_engines.py",
+    "client/consumer/reset.py": "unit/client/consumer/test_positions.py",
+    "client/consumer/subscribing.py": "unit/client/consumer/test_subscriptions.py",
+    "client/consumer/validation.py": "unit/client/consumer/test_positions.py",
+    "client/consumer/*.py": "unit/client/consumer/test_polling.py",
+    "client/home_loop.py": "unit/client/test_unclosed.py",
+    "client/offsets.py": "unit/client/test_engines.py",
+    "client/producer/recovery.py": "unit/client/producer/test_delivery.py",
+    "client/producer/*": "unit/client/producer/test_producer.py",
+    "client/transaction_requests.py": "unit/client/test_engines.py",
     "log/cleaner/cleaned_transactions.py": "property/log/test_compaction_kernel.py",
     "log/cleaner/job.py": "unit/log/cleaner/test_threads.py",
     "log/cleaner/legacy.py": "unit/log/partition/test_old_format_log.py",
@@ -153,7 +179,7 @@ TOGETHER = {
     "spark/pushdown.py": "unit/spark/test_boundaries.py",
     "spark/schema.py": "unit/spark/test_options.py",
     "spark/segment_topics.py": "unit/spark/test_segment_scan.py",
-    "spark/session.py": "spark/test_worker.py",
+    "spark/session.py": "spark/test_session.py",
     "spark/strays.py": "unit/spark/test_rival_drivers.py",
     "spark/wire_topics.py": "unit/spark/test_wire_scan.py",
     "spark/worker.py": "spark/test_worker.py",
@@ -161,14 +187,11 @@ TOGETHER = {
     "testing/*.py": "unit/testing/test_doubles.py",
 }
 
-#: The client lays out its tests by itself, and the public names at the top are its faces.
-ELSEWHERE = ("client/*",)
-
 
 def modules() -> list[str]:
     found = (path for pattern in ("*.py", "*.pyx") for path in SOURCE.rglob(pattern) if path.name != "__init__.py")
     names = sorted(str(path.relative_to(SOURCE)) for path in found)
-    return [name for name in names if "/" in name and not any(fnmatch(name, pattern) for pattern in ELSEWHERE)]
+    return [name for name in names if "/" in name]  # the public names at the top are faces of what lies below
 
 
 def has_test(module: str) -> bool:
