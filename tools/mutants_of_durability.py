@@ -16,16 +16,16 @@ DURABILITY = [
     ),
     Mutant(
         "failed-sync-keeps-the-directory",
-        "broker/replication/flusher.py",
-        "        self._manager.flushed(task)\n",
-        "        if task.error is None:\n            self._manager.flushed(task)\n",
+        "log/manager/manager.py",
+        "            self.fail_dir(self.dir_of(task.log), task.error)\n",
+        "            task.log.flush_done(task.job)\n",
         "unit/broker/replication/test_flusher.py",
     ),
     Mutant(
         "coordinators-do-not-wait-for-the-sync",
         "broker/coordinator/wiring.py",
-        "if info.flush_required:\n                    await",
-        "if False:\n                    await",
+        "                    await replicas.appends.written(partition, info)\n",
+        "                    partition.log.advance_high_watermark(info.last_offset + 1)\n",
         "unit/broker/coordinator/test_flush_messages.py",
     ),
     Mutant(
@@ -50,25 +50,32 @@ DURABILITY = [
         "unit/log/partition/test_partition_log.py",
     ),
     Mutant(
+        "first-epoch-never-noted",
+        "log/partition/writing.py",
+        "elif leader_epoch != self.epochs.noted_epoch:",
+        "elif leader_epoch != self.epochs.latest_epoch:",
+        CRASH,
+    ),
+    Mutant(
         "stop-syncs-nothing",
         "log/partition/partition_log.py",
         "        self.finish()\n        self.flush()\n",
         "        self.finish()\n",
-        CRASH,
+        f"{CRASH}::test_checkpoints_and_a_clean_stop",
     ),
     Mutant(
         "names-not-synced",
         "log/partition/flush.py",
         "if self.epochs is not None or self.taken.names:",
         "if self.epochs is not None:",
-        CRASH,
+        f"{CRASH}::test_append_roll_and_flush",
     ),
     Mutant(
         "swapped-before-the-old-is-gone",
         "log/segment/replacement.py",
         "        segment.mark_deleted()\n    home.fs.sync_dir(home.path)\n",
         "        segment.mark_deleted()\n",
-        CRASH,
+        f"{CRASH}::test_compaction",
     ),
     Mutant(
         "epochs-named-before-they-are-synced",
@@ -82,7 +89,7 @@ DURABILITY = [
         "log/manager/closing.py",
         "    if sum(job.publish() for _, job in jobs):\n        volume.sync()\n",
         "    sum(job.publish() for _, job in jobs)\n",
-        CRASH,
+        f"{CRASH}::test_a_clean_stop_with_transactions",
     ),
     Mutant(
         "flush-by-time-never-due",
@@ -124,7 +131,7 @@ DURABILITY = [
         "log/partition/retention.py",
         "        _keep_names(log)\n",
         "",
-        CRASH,
+        f"{CRASH}::test_retention_of_all_there_is",
     ),
     Mutant(
         "linked-directory-synced-with-the-others",
@@ -181,5 +188,15 @@ DURABILITY = [
         "                self._follow(partial(self._sync_snapshot, offset))\n",
         "                pass\n",
         VOUCHED,
+    ),
+    Mutant(
+        "given-up-flush-takes-the-list-with-it",
+        "log/segment/unsynced.py",
+        "        return Taken(self._names, self._epochs, dict(self._segments or {}), dict(self._snapshots or {}))\n",
+        """        taken = Taken(self._names, self._epochs, dict(self._segments or {}), dict(self._snapshots or {}))
+        self.done(taken)
+        return taken
+""",
+        "unit/log/segment/test_unsynced.py",
     ),
 ]
