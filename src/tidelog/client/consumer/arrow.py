@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tidelog.client.consumer.delivery import Delivery
+from tidelog.client.consumer.delivery import RecordDelivery
 from tidelog.client.consumer.engine import Buffered
 from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
@@ -36,7 +36,7 @@ class ArrowDelivery:
     #: Fewer bytes are decoded sooner than a thread wakes up.
     WORTH_A_THREAD = 256 << 10
 
-    def __init__(self, delivery: Delivery) -> None:
+    def __init__(self, delivery: RecordDelivery) -> None:
         self._delivery = delivery
         self._piece: Buffered | None = None
         self._parts: Iterator[tuple[int, pa.RecordBatch]] | None = None

@@ -33,7 +33,7 @@ from tidelog.client.config.parsing import ClientConfig
 from tidelog.client.consumer.commits import OffsetCommits
 from tidelog.client.consumer.committing import Committing
 from tidelog.client.consumer.decoding import Deserializers
-from tidelog.client.consumer.delivery import Delivery
+from tidelog.client.consumer.delivery import RecordDelivery
 from tidelog.client.consumer.endings import let_end
 from tidelog.client.consumer.engine import FetchEngine
 from tidelog.client.consumer.errors import InvalidGroupIdError, WakeupError
@@ -110,7 +110,7 @@ class ConsumerCore:
             arrived=self._news.set,
             problem=self._problem,
         )
-        self.delivery = Delivery(
+        self.delivery = RecordDelivery(
             self.subscription,
             self.engine,
             self.metrics,

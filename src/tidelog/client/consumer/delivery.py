@@ -25,7 +25,7 @@ from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 
 
-class Delivery:
+class RecordDelivery:
     """The user's end of the fetch engine's queue. `drained` is called when the loop should ask for more,
     `restart` when it should ask for a partition anew, from where that stands.
     """
