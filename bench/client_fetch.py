@@ -31,7 +31,7 @@ from tidelog.client.blocking import BlockingClient
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
 from tidelog.client.offsets import end_offsets
-from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.producer.aio import Producer
 from tidelog.common.types import TopicPartition
 
 QUICK = "--quick" in sys.argv
@@ -64,13 +64,12 @@ def brokers() -> Iterator[list[tuple[str, str]]]:
 def fill(address: str, topic: str, size: int, count: int) -> None:
     with BlockingClient({"bootstrap.servers": address}) as client:
         client.run(topics.create_topic(client.cluster, topic, 1))
-        producer = ArrowProducer(client.cluster)
-        client.run(producer.init())
+        producer = Producer.over(client.cluster)
         step = 100_000
         for first in range(0, count, step):
             keys = pa.array([b"key-%06d" % number for number in range(first, min(first + step, count))], pa.binary())
             values = pa.array([bytes(size)] * len(keys), pa.binary())
-            client.run(producer.send(topic, key=keys, value=values))
+            client.run(producer.send_arrow(topic, {"key": keys, "value": values}))
         client.run(producer.flush())
 
 

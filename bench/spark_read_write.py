@@ -44,7 +44,7 @@ from support.kafka import KAFKA_4, KafkaBroker
 from support.tidelog import TidelogServer
 from tidelog.client import topics
 from tidelog.client.blocking import BlockingClient
-from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.producer.aio import Producer
 
 QUICK = "--quick" in sys.argv
 ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
@@ -71,8 +71,7 @@ JOB = Path(__file__).parent / "spark_engines" / "engine.py"
 def fill(address: str) -> list[dict[str, object]]:
     made: list[dict[str, object]] = []
     with BlockingClient({"bootstrap.servers": address}) as client:
-        producer = ArrowProducer(client.cluster)
-        client.run(producer.init())
+        producer = Producer.over(client.cluster)
         for size, rows in SIZES:
             name = f"bench-{size}"
             client.run(topics.create_topic(client.cluster, name, 2))
@@ -82,7 +81,7 @@ def fill(address: str) -> list[dict[str, object]]:
             for first in range(0, rows, step):
                 keys = pa.array([b"key-%08d" % number for number in range(first, min(first + step, rows))], pa.binary())
                 values = pa.array([bytes(size)] * len(keys), pa.binary())
-                client.run(producer.send(name, key=keys, value=values))
+                client.run(producer.send_arrow(name, {"key": keys, "value": values}))
             client.run(producer.flush())
             made.append({"name": name, "size": size, "rows": rows})
     return made

@@ -31,7 +31,7 @@ from rich.live import Live  # noqa: E402  after the path is set
 
 from tidelog.client import topics  # noqa: E402  after the path is set
 from tidelog.client.blocking import BlockingClient  # noqa: E402  after the path is set
-from tidelog.client.producer.arrow_producer import ArrowProducer  # noqa: E402  after the path is set
+from tidelog.client.producer.aio import Producer  # noqa: E402  after the path is set
 
 HOME = ROOT / "demo-output"
 TOPICS = {
@@ -78,8 +78,7 @@ class Feeder(threading.Thread):
     def run(self) -> None:
         try:
             with BlockingClient({"bootstrap.servers": self.address, "compression.type": "lz4"}) as client:
-                producer = ArrowProducer(client.cluster)
-                client.run(producer.init())
+                producer = Producer.over(client.cluster)
                 self._send(client, producer, "products", [product.row() for product in products()])
                 self._second(client, producer, 0)
                 self.ready.set()
@@ -93,16 +92,20 @@ class Feeder(threading.Thread):
         finally:
             self.ready.set()
 
-    def _second(self, client: BlockingClient, producer: ArrowProducer, number: int) -> None:
+    def _second(self, client: BlockingClient, producer: Producer, number: int) -> None:
         orders, clicks = self.shop.second(number)
         self._send(client, producer, "orders", orders)
         self._send(client, producer, "clicks", clicks)
-        client.run(producer.flush())
 
     @staticmethod
-    def _send(client: BlockingClient, producer: ArrowProducer, topic: str, rows: list[tuple[str, str]]) -> None:
+    def _send(client: BlockingClient, producer: Producer, topic: str, rows: list[tuple[str, str]]) -> None:
         keys, values = pa.array([key for key, _ in rows]), pa.array([value for _, value in rows])
-        client.run(producer.send(topic, key=keys, value=values))
+        client.run(_written(producer, topic, pa.table({"key": keys, "value": values})))
+
+
+async def _written(producer: Producer, topic: str, rows: pa.Table) -> None:
+    """Send, and wait until all of it is there."""
+    await (await producer.send_arrow(topic, rows))
 
 
 @contextlib.contextmanager

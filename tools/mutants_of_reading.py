@@ -14,9 +14,9 @@ READING = [
     ),
     Mutant(
         "fetcher-reads-the-new-topic",
-        "client/consumer/fetcher.py",
-        "return part.topic_id not in (topic_id, ZERO_UUID)",
-        "return False",
+        "client/consumer/engine.py",
+        "if topic_id != ZERO_UUID and part.topic_id not in (None, ZERO_UUID, topic_id):",
+        "if False:",
         "unit/client/test_engines.py",
     ),
     Mutant(
@@ -70,15 +70,15 @@ READING = [
     Mutant(
         "fetch-waits-for-what-compaction-removed",
         "client/consumer/fetcher.py",
-        "        if _is_empty(response):",
+        "        if gaps and _is_empty(response):",
         "        if False:",
         "unit/client/test_engines.py",
     ),
     Mutant(
         "fetch-skips-what-came-meanwhile",
         "client/consumer/fetcher.py",
-        "return part.end is not None and part.visible >= part.end and part.position == asked.offset",
-        "return part.position == asked.offset",
+        "return part.end is not None and self._end_of(part) >= part.end and self._is_current(entry)",
+        "return part.end is not None and self._is_current(entry)",
         "unit/client/test_engines.py",
     ),
 ]

@@ -54,7 +54,7 @@ SPARK = [
         "spark-decision-lives-as-long-as-a-batch",
         "spark/decisions.py",
         "transaction_timeout_ms=self._limit_ms",
-        "transaction_timeout_ms=None",
+        "transaction_timeout_ms=cluster.config[keys.TRANSACTION_TIMEOUT_MS]",
         "unit/spark/test_commit_protocol.py",
     ),
     Mutant(
@@ -102,8 +102,8 @@ SPARK = [
     Mutant(
         "spark-decision-of-many-tasks-too-large",
         "spark/decisions.py",
-        "codec=Codec.GZIP,",
-        "codec=None,",
+        'compression_type="gzip",',
+        'compression_type="none",',
         "unit/spark/test_rival_drivers.py",
     ),
     Mutant(

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 
+from support.columns import begun, send_rows
 from support.failing_sink import FailingSource
 from support.spark import Lab
-from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.client.producer.transaction_manager import OpenTransaction
-from tidelog.client.transaction_requests import end_transaction, fence, list_transactions
+from tidelog.client.transaction_requests import end_transaction, fence, init_producer_id, list_transactions
 from tidelog.common.errors import KafkaError
 from tidelog.spark.decisions import Decision, DecisionLog
 from tidelog.spark.options import SinkOptions
@@ -110,7 +110,7 @@ def test_a_decided_transaction_that_is_lost_stops_the_query_and_is_never_rewritt
         lab.sink(stream, tmp_path / "checkpoint", form="tidelog_failing", **failing)
 
     victim = lab.open_transactions(target)[0]
-    lab.ask(lambda cluster: ArrowProducer(cluster, transactional_id=victim).init())
+    lab.ask(lambda cluster: init_producer_id(cluster, victim, 60_000))
     for _ in range(2):
         with pytest.raises(Exception, match=r"was decided, but its transaction .* is gone"):
             lab.sink(rows_of(lab, source), tmp_path / "checkpoint", topic=target)
@@ -125,11 +125,9 @@ def test_a_dead_jobs_decision_is_carried_out_by_the_next_job_and_a_lost_one_stop
     async def die(cluster: Any) -> None:
         for word, lost in (("decided", False), ("lost", True)):
             name = f"{JOB}{target}-{word}"
-            producer = ArrowProducer(cluster, transactional_id=str(TransactionName(name, 0, 0, "x")))
-            await producer.init()
-            producer.begin()
-            await producer.send(target, value=pa.array([word.encode()], pa.binary()))
-            transaction = await producer.detach()
+            producer = await begun(cluster, str(TransactionName(name, 0, 0, "x")))
+            await send_rows(producer, target, value=pa.array([word.encode()], pa.binary()))
+            transaction = await producer.detach_transaction()
             log = DecisionLog(cluster, SinkOptions.decisions_topic, name)
             await log.open()
             await log.decide(Decision(name, 0, (transaction,)))

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
+from support.columns import send_rows
 from tidelog.client.blocking import BlockingClient
-from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.producer.aio import Producer
 from tidelog.common.errors import UsageError
 from tidelog.common.hashing import murmur2, partition_for_key
 from tidelog.common.types import TopicPartition
@@ -31,12 +32,11 @@ def broker() -> Iterator[Broker]:
 def write(broker: Broker, *sends: dict[str, pa.Array], **config: str) -> Counter[int]:
     """Send, and count the records that were written to each partition."""
     with BlockingClient({"bootstrap.servers": broker.address, **config}) as client:
-        producer = ArrowProducer(client.cluster)
-        client.run(producer.init())
+        producer, found = Producer.over(client.cluster), Counter[int]()
         for columns in sends:
-            client.run(producer.send("t", **columns))
-        client.run(producer.flush())
-        return Counter({tp.partition: count for tp, count in producer.written().items()})
+            for tp, _, rows in client.run(send_rows(producer, "t", **columns)):
+                found[tp.partition] += rows
+        return found
 
 
 def test_a_key_always_goes_to_the_same_partition() -> None:

@@ -11,12 +11,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from support.columns import begun, send_rows
 from support.patience import eventually
 from tidelog.client import topics
 from tidelog.client.blocking import BlockingClient
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.offsets import end_offsets
-from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.producer.aio import Producer
 from tidelog.client.transaction_requests import describe_transaction, list_transactions
 from tidelog.common.types import TopicPartition
 from tidelog.log.reading.reader import LogDirectory
@@ -59,12 +60,13 @@ class BrokerLab:
         rows = list(values)
         column = pa.array([row.encode() for row in rows], pa.binary())
         with BlockingClient({"bootstrap.servers": self.address, **settings}) as client:
-            producer = ArrowProducer(client.cluster, transactional_id=transactional_id)
-            client.run(producer.init())
-            if transactional_id is not None:
-                producer.begin()
+            if transactional_id is None:
+                producer = Producer.over(client.cluster)
+            else:
+                producer = client.run(begun(client.cluster, transactional_id))
             client.run(
-                producer.send(
+                send_rows(
+                    producer,
                     topic,
                     value=column,
                     key=column if keyed else None,
@@ -73,9 +75,8 @@ class BrokerLab:
                     partition=None if partition is None else pa.array([partition] * len(rows), pa.int32()),
                 )
             )
-            client.run(producer.flush())
             if transactional_id is not None:
-                client.run(producer.commit() if commit else producer.abort())
+                client.run(producer.commit_transaction() if commit else producer.abort_transaction())
         if transactional_id is not None:
             self.await_markers()
 

@@ -8,7 +8,6 @@ of several partitions come as they arrive; their order holds within a partition 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -22,8 +21,8 @@ from tidelog.common.types import TopicPartition
 
 if TYPE_CHECKING:
     from tidelog.client.cluster.client import ClusterClient
+    from tidelog.client.consumer._records import ConsumerRecord
     from tidelog.client.consumer.fetcher import Fetched, FetchRange
-    from tidelog.records.format.batch import Record
 
 POLL_SECONDS = 0.5
 
@@ -113,42 +112,15 @@ def _print(fetched: Fetched, limit: int, shown: Shown, as_json: bool) -> int:
     """Print up to `limit` records; returns how many."""
     count = 0
     write = sys.stdout.buffer.write
-    for record in _records(fetched):
+    for record in fetched.iter_records():
         if count == limit:
             break
-        write(_json_line(fetched.topic_partition, record) if as_json else _line(fetched, record, shown))
+        write(_json_line(record) if as_json else _line(record, shown))
         count += 1
     return count
 
 
-def _records(fetched: Fetched) -> Iterator[Record]:
-    """The data records of the range that was asked for, without those of aborted transactions.
-
-    The broker's list names producers and first offsets of aborted transactions. A producer's batches are left out from
-    there on until its abort marker passes; a later transaction of the same producer has an entry of its own, if it was
-    aborted too.
-    """
-    from tidelog.records.format.batch import iter_batches
-    from tidelog.records.format.control import parse_end_txn_marker
-
-    aborted = sorted(fetched.aborted, key=lambda pair: pair[1])
-    open_aborts: set[int] = set()
-    for batch in iter_batches(fetched.records):
-        while aborted and aborted[0][1] <= batch.last_offset:
-            open_aborts.add(aborted.pop(0)[0])
-        if batch.is_control:
-            marker = parse_end_txn_marker(batch)
-            if marker is not None and not marker.committed:
-                open_aborts.discard(batch.producer_id)
-            continue
-        if batch.is_transactional and batch.producer_id in open_aborts:
-            continue
-        for record in batch:
-            if record.offset >= fetched.start and (fetched.end is None or record.offset < fetched.end):
-                yield record
-
-
-def _line(fetched: Fetched, record: Record, shown: Shown) -> bytes:
+def _line(record: ConsumerRecord, shown: Shown) -> bytes:
     """A record as the options want it. Bytes are not decoded: what is no text stays what it is."""
     from tidelog.cli.output import time_text
 
@@ -156,7 +128,7 @@ def _line(fetched: Fetched, record: Record, shown: Shown) -> bytes:
     parts: list[bytes] = []
     if shown.meta:
         time = time_text(record.timestamp) or "-"
-        parts += [str(fetched.topic_partition.partition).encode(), str(record.offset).encode(), time.encode()]
+        parts += [str(record.partition).encode(), str(record.offset).encode(), time.encode()]
     if shown.headers:
         parts.append(b",".join(name.encode() + b":" + (null if v is None else v) for name, v in record.headers))
     if shown.keys:
@@ -165,13 +137,13 @@ def _line(fetched: Fetched, record: Record, shown: Shown) -> bytes:
     return shown.separator.encode().join(parts) + b"\n"
 
 
-def _json_line(tp: TopicPartition, record: Record) -> bytes:
+def _json_line(record: ConsumerRecord) -> bytes:
     """All of a record; what `produce --json` reads back."""
     import json
 
     line = {
-        "topic": tp.topic,
-        "partition": tp.partition,
+        "topic": record.topic,
+        "partition": record.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
         "key": json_bytes(record.key),

@@ -26,19 +26,23 @@ import asyncio
 import json
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Unpack
 
 from tidelog.client import config as keys
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.config.producer import MAX_IN_FLIGHT_IDEMPOTENT
+from tidelog.client.producer.aio import Producer
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.topics import create_topic
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
-from tidelog.records.codec.compression import Codec
 from tidelog.spark.decision_reader import Entries, read_entries
 from tidelog.spark.transaction_names import TransactionName
+
+if TYPE_CHECKING:
+    from tidelog.client.config.typed import ProducerKeywords
 
 PARTITIONS = 16
 CONFIG = {
@@ -136,11 +140,11 @@ class DecisionLog:
     def __init__(self, cluster: ClusterClient, topic: str, query: str) -> None:
         self._cluster, self._topic, self._query = cluster, topic, query
         self._limit_ms = decision_limit_ms(cluster.config[keys.TRANSACTION_TIMEOUT_MS])
-        self._producer = ArrowProducer(
+        self._producer = transactional_producer(
             cluster,
-            transactional_id=f"{topic}/{query}",
+            f"{topic}/{query}",
             transaction_timeout_ms=self._limit_ms,
-            codec=Codec.GZIP,  # a decision is one record, which names every task of the batch
+            compression_type="gzip",  # a decision is one record, which names every task of the batch
         )
         self._found: dict[TopicPartition, Entries] = {}
         #: What the newest reading has shown.
@@ -149,7 +153,7 @@ class DecisionLog:
     async def open(self) -> Decision | None:
         """Fence whoever else might decide about this query, and read its newest decision."""
         await _ensure_topic(self._cluster, self._topic)
-        await self._producer.init()
+        await self._producer.init_transactions()
         return await self.read()
 
     async def read(self) -> Decision | None:
@@ -214,21 +218,20 @@ class DecisionLog:
         for key in removed:
             places = {tp.partition for tp, entries in self._found.items() if key.encode() in entries} | {home}
             placed += [(number, key.encode(), None) for number in sorted(places)]
-        self._producer.begin()
+        self._producer.begin_transaction()
         clock = self._cluster.clock
         deadline = clock.monotonic() + self._limit_ms / 1000
         try:
             async with asyncio.timeout(self._limit_ms / 1000):
-                await self._producer.send(
-                    self._topic,
-                    partition=pa.array([number for number, _, _ in placed], pa.int32()),
-                    key=pa.array([key for _, key, _ in placed], pa.binary()),
-                    value=pa.array([value for _, _, value in placed], pa.binary()),
-                )
-                await self._producer.flush()
+                columns = {
+                    "partition": pa.array([number for number, _, _ in placed], pa.int32()),
+                    "key": pa.array([key for _, key, _ in placed], pa.binary()),
+                    "value": pa.array([value for _, _, value in placed], pa.binary()),
+                }
+                await (await self._producer.send_arrow(self._topic, columns))
                 if clock.monotonic() >= deadline:
                     raise TimeoutError
-                await self._producer.commit()
+                await self._producer.commit_transaction()
         except TimeoutError as error:
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT,
@@ -256,6 +259,21 @@ def home_of(query: str, partitions: int) -> int:
     return partition_for_key(query.encode(), min(partitions, PARTITIONS))
 
 
+def transactional_producer(cluster: ClusterClient, name: str, /, **settings: Unpack[ProducerKeywords]) -> Producer:
+    """A producer whose transactions may be ended by somebody else (see `commit_protocol`). What transactions need goes
+    before what the user has set for other writes.
+    """
+    window = min(cluster.config[keys.MAX_IN_FLIGHT], MAX_IN_FLIGHT_IDEMPOTENT)
+    needed: ProducerKeywords = {
+        **settings,
+        "transactional_id": name,
+        "acks": "all",
+        "enable_idempotence": True,
+        "max_in_flight_requests_per_connection": window,
+    }
+    return Producer.over(cluster, detachable=True, **needed)
+
+
 async def _ensure_topic(cluster: ClusterClient, topic: str) -> None:
     await cluster.ensure_topics([topic])
     if topic not in cluster.metadata.topics:
@@ -264,25 +282,14 @@ async def _ensure_topic(cluster: ClusterClient, topic: str) -> None:
 
 async def claim(cluster: ClusterClient, topic: str, transactional_id: str) -> None:
     """Say that this transaction is about to be opened, so that the query's driver knows of it whatever happens."""
-    import pyarrow as pa
-
     name = TransactionName.parse(transactional_id)
     assert name is not None, "the sink names its transactions"
     await _ensure_topic(cluster, topic)
     home = home_of(name.query, len(cluster.metadata.partitions(topic)))
     value = Claim(transactional_id, cluster.clock.time_ms(), cluster.config[keys.TRANSACTION_TIMEOUT_MS]).encode()
-    producer = ArrowProducer(cluster, idempotent=False, acks=-1)  # a claim that is written twice is one claim
-    await producer.init()
-    try:
-        await producer.send(
-            topic,
-            partition=pa.array([home], pa.int32()),
-            key=pa.array([transactional_id.encode()], pa.binary()),
-            value=pa.array([value], pa.binary()),
-        )
-        await producer.flush()
-    finally:
-        await producer.close()
+    # Without idempotence: a claim that is written twice is one claim.
+    async with Producer.over(cluster, acks="all", enable_idempotence=False, linger_ms=0) as producer:
+        await producer.send(topic, value, transactional_id.encode(), partition=home)
 
 
 async def all_standings(cluster: ClusterClient, topic: str) -> dict[str, Standing]:

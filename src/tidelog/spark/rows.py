@@ -61,7 +61,7 @@ class RowColumns:
         return cls(options.topic, tuple(name for name in wanted if name != "topic" or options.topic is None))
 
     def by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(topic, its rows as `ArrowProducer.send` takes them)."""
+        """(topic, its rows, by the names that `Producer.send_arrow` knows)."""
         columns = {name: batch.column(name) for name in self.names if name != "topic"}
         if self.topic is not None:
             yield self.topic, columns

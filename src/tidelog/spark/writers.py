@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import (
     DataSourceArrowWriter,
@@ -28,14 +30,16 @@ from pyspark.sql.datasource import (
 
 from tidelog.client.blocking import BackgroundClient, BlockingClient
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.producer.aio import Producer
+from tidelog.client.producer.columns import ColumnsFuture
 from tidelog.client.producer.transaction_manager import OpenTransaction
 from tidelog.client.topics import ensure_writable
+from tidelog.common.errors import KafkaError
 from tidelog.common.rng import system_rng
 from tidelog.common.uuids import random_uuid, uuid_to_text
 from tidelog.spark.checkpoint import query_of_checkpoint
 from tidelog.spark.commit_protocol import CommitProtocol, recover_jobs
-from tidelog.spark.decisions import claim
+from tidelog.spark.decisions import claim, transactional_producer
 from tidelog.spark.options import EXACTLY_ONCE, SinkOptions
 from tidelog.spark.rows import RowColumns
 from tidelog.spark.transaction_names import JOB, TransactionName
@@ -52,6 +56,8 @@ _TRANSACTION_TIMEOUT_MS = 900_000
 _REQUEST_BYTES = 4 << 20
 #: Enough to keep a broker busy; each task touches this memory anew.
 _BUFFER_BYTES = 8 << 20
+#: How long a full buffer may hold a task up: as long as a batch has to be delivered.
+_MAX_BLOCK_MS = 120_000
 
 
 @dataclass
@@ -66,6 +72,44 @@ class Written(WriterCommitMessage):
     transaction: OpenTransaction | None = None
 
 
+@dataclass
+class _TaskRows:
+    """A task's producer, and what of its rows is not acknowledged yet."""
+
+    cluster: ClusterClient
+    producer: Producer
+    _topics: set[str] = field(default_factory=set)
+    _under_way: deque[ColumnsFuture] = field(default_factory=deque)
+
+    async def send(self, topic: str, columns: dict[str, Any]) -> None:
+        """Queue rows; raises what has become of earlier ones. A topic that nobody makes is told at once."""
+        import pyarrow as pa
+
+        if topic not in self._topics:
+            await ensure_writable(self.cluster, topic)
+            self._topics.add(topic)
+        rows = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        self._under_way.append(await self.producer.send_arrow(topic, rows))
+        while self._under_way and self._under_way[0].done():
+            await self._under_way.popleft()
+
+    async def flush(self) -> None:
+        """Wait until all rows are acknowledged; raises if one is lost."""
+        await self.producer.flush()
+        while self._under_way:
+            await self._under_way.popleft()
+
+    async def detach(self) -> OpenTransaction:
+        """Flush, and leave the transaction to the driver."""
+        await self.flush()
+        return await self.producer.detach_transaction()
+
+    async def close(self) -> None:
+        """Drop what was not sent: after `flush` there is nothing, and after an error nobody wants it."""
+        with suppress(KafkaError):
+            await self.producer.close(timeout=0)
+
+
 class _Writer:
     """What batch and stream share."""
 
@@ -78,7 +122,12 @@ class _Writer:
 
     def _settings(self) -> dict[str, str]:
         """Defaults of ours, then the user's; decisions are always read committed."""
-        usual = {"transaction.timeout.ms": str(_TRANSACTION_TIMEOUT_MS), "max.request.size": str(_REQUEST_BYTES)}
+        usual = {
+            "transaction.timeout.ms": str(_TRANSACTION_TIMEOUT_MS),
+            "max.request.size": str(_REQUEST_BYTES),
+            "buffer.memory": str(_BUFFER_BYTES),
+            "max.block.ms": str(_MAX_BLOCK_MS),
+        }
         return {**usual, **self._options.kafka, "isolation.level": "read_committed"}
 
     def _write_rows(self, batches: Iterator[pa.RecordBatch], query: str, batch_id: int) -> Written:
@@ -94,55 +143,58 @@ class _Writer:
             attempt = f"{context.taskAttemptId() if context else 0}-{uuid_to_text(random_uuid(system_rng()))}"
             name = str(TransactionName(query, batch_id, partition, attempt))
         with BackgroundClient(self._settings()) as client:
-            producer, rows = self._send_all(client, name, (batch for batch in batches if batch.num_rows))
-            if producer is None:
+            rows = (batch for batch in batches if batch.num_rows)
+            first = next(rows, None)
+            if first is None:
                 return Written(query, 0)
-            if name is None:
-                client.run(producer.flush())
-                return Written(query, rows)
-            transaction = client.run(producer.detach())
-            self.step("detached")
-            return Written(query, rows, transaction)
+            sent = self._open(client, name)
+            try:
+                count = self._send_all(client, sent, first, rows)
+                if name is None:
+                    client.run(sent.flush())
+                    return Written(query, count)
+                transaction = client.run(sent.detach())
+                self.step("detached")
+                return Written(query, count, transaction)
+            finally:
+                client.run(sent.close())
 
     def _send_all(
-        self, client: BackgroundClient, name: str | None, batches: Iterator[pa.RecordBatch]
-    ) -> tuple[ArrowProducer | None, int]:
-        """The producer that the rows were given to (None: there were none), and their number."""
-        newest = next(batches, None)
-        if newest is None:
-            return None, 0
-        producer, rows = self._open(client, name), newest.num_rows
+        self, client: BackgroundClient, sent: _TaskRows, newest: pa.RecordBatch, batches: Iterator[pa.RecordBatch]
+    ) -> int:
+        """Give all rows to the producer; their number."""
+        rows: int = newest.num_rows
         sending: Future[None] | None = None
         for batch in batches:  # one is sent while Spark brings the next
             if sending is not None:
                 sending.result()
-            sending = client.start(self._send(producer, newest))
+            sending = client.start(self._send(sent, newest))
             newest, rows = batch, rows + batch.num_rows
         if sending is not None:
             sending.result()
-        client.run(self._send(producer, newest))
-        return producer, rows
+        client.run(self._send(sent, newest))
+        return rows
 
-    async def _send(self, producer: ArrowProducer, batch: pa.RecordBatch) -> None:
+    async def _send(self, sent: _TaskRows, batch: pa.RecordBatch) -> None:
         """Hand one Arrow batch to the producer, topic by topic."""
         for topic, columns in self._columns.by_topic(batch):
-            await producer.send(topic, **columns)
+            await sent.send(topic, columns)
         self.step("wrote")
 
-    def _open(self, client: BlockingClient, name: str | None) -> ArrowProducer:
-        """A producer that may write: with a transaction of its own, or an idempotent one."""
-        producer = ArrowProducer(client.cluster, transactional_id=name, buffer_bytes=_BUFFER_BYTES)
+    def _open(self, client: BlockingClient, name: str | None) -> _TaskRows:
+        """A producer that may write: with a transaction of its own, or as the user's settings say."""
         if name is None:
-            client.run(producer.init())
+            producer = Producer.over(client.cluster)
         else:
+            producer = transactional_producer(client.cluster, name)
             client.run(self._begin(client.cluster, producer, name))
         self.step("opened a transaction")
-        return producer
+        return _TaskRows(client.cluster, producer)
 
-    async def _begin(self, cluster: ClusterClient, producer: ArrowProducer, name: str) -> None:
+    async def _begin(self, cluster: ClusterClient, producer: Producer, name: str) -> None:
         """Nothing is written before the claim: what a task may leave open can be found."""
-        await asyncio.gather(producer.init(), claim(cluster, self._options.decisions_topic, name))
-        producer.begin()
+        await asyncio.gather(producer.init_transactions(), claim(cluster, self._options.decisions_topic, name))
+        producer.begin_transaction()
 
     def _protocol(self, client: BlockingClient, query: str, batch_id: int, *, may_skip: bool = False) -> CommitProtocol:
         topic = self._options.decisions_topic

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from support.columns import begun, send_rows, write_rows
 from support.kafka import KAFKA_3, KAFKA_4, KafkaBroker
 from support.patience import eventually
 from tidelog.client import topics
@@ -22,7 +23,7 @@ from tidelog.client.offsets import (
     end_offsets,
     list_offsets,
 )
-from tidelog.client.producer.arrow_producer import ArrowProducer
+from tidelog.client.producer.aio import Producer
 from tidelog.client.transaction_requests import describe_transaction, end_transaction, fence, list_transactions
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
@@ -67,27 +68,22 @@ def test_rows_of_every_codec_come_back(client: BlockingClient) -> None:
         words = [f"{codec}-{number:05}" for number in range(5000)]
         settings = {"bootstrap.servers": ",".join(f"{n.host}:{n.port}" for n in client.cluster.metadata.nodes.values())}
         with BlockingClient({**settings, "compression.type": codec}) as writer:
-            producer = ArrowProducer(writer.cluster)
-            writer.run(producer.init())
-            writer.run(producer.send(topic, key=column(*words), value=column(*words)))
-            writer.run(producer.flush())
+            writer.run(write_rows(writer.cluster, topic, key=column(*words), value=column(*words)))
         assert committed(client, topic, 3) == words
 
 
 def test_transactions_committed_aborted_and_handed_over(client: BlockingClient) -> None:
     client.run(topics.create_topic(client.cluster, "transactions", 2))
-    producer = ArrowProducer(client.cluster, transactional_id="one")
-    client.run(producer.init())
+    producer = Producer.over(client.cluster, transactional_id="one")
+    client.run(producer.init_transactions())
     for number, commit in enumerate((True, False, True)):
-        producer.begin()
+        producer.begin_transaction()
         word = f"{'kept' if commit else 'aborted'}-{number}"
-        client.run(producer.send("transactions", key=column(word), value=column(word)))
-        client.run(producer.commit() if commit else producer.abort())
-    other = ArrowProducer(client.cluster, transactional_id="two")
-    client.run(other.init())
-    other.begin()
-    client.run(other.send("transactions", value=column("handed over")))
-    transaction = client.run(other.detach())
+        client.run(send_rows(producer, "transactions", key=column(word), value=column(word)))
+        client.run(producer.commit_transaction() if commit else producer.abort_transaction())
+    other = client.run(begun(client.cluster, "two"))
+    client.run(send_rows(other, "transactions", value=column("handed over")))
+    transaction = client.run(other.detach_transaction())
     ongoing = client.run(list_transactions(client.cluster, prefix="tw", states=["Ongoing"]))
     assert [listing.transactional_id for listing in ongoing] == ["two"]
     described = client.run(describe_transaction(client.cluster, "two"))
@@ -134,13 +130,9 @@ def test_an_open_decision_of_another_query_holds_nobody_back(client: BlockingCli
         mine = DecisionLog(client.cluster, "held", "mine")
         await mine.open()
         await mine.decide(Decision("mine", 1, ()))
-        killed = ArrowProducer(client.cluster, transactional_id="held/killed")
-        await killed.init()
-        killed.begin()
-        await killed.send(
-            "held", key=column("killed"), value=pa.array([Decision("killed", 7, ()).encode()], pa.binary())
-        )
-        await killed.flush()
+        killed = await begun(client.cluster, "held/killed")
+        decided = pa.array([Decision("killed", 7, ()).encode()], pa.binary())
+        await send_rows(killed, "held", key=column("killed"), value=decided)
         stray = str(TransactionName("mine", 3, 0, "a"))
         await claim(client.cluster, "held", stray)
         assert await mine.read() == Decision("mine", 1, ())
@@ -157,10 +149,7 @@ def test_an_open_decision_of_another_query_holds_nobody_back(client: BlockingCli
 
 
 def test_a_missing_topic_is_made(client: BlockingClient) -> None:
-    producer = ArrowProducer(client.cluster)
-    client.run(producer.init())
-    client.run(producer.send("made-by-the-broker", value=column("x")))
-    client.run(producer.flush())
+    client.run(write_rows(client.cluster, "made-by-the-broker", value=column("x")))
     assert committed(client, "made-by-the-broker", 1) == ["x"]
 
 
@@ -170,22 +159,17 @@ def test_a_missing_topic_that_is_not_made_is_told_at_once(version: str, tmp_path
     with (
         KafkaBroker(version, tmp_path, properties=properties) as kafka,
         BlockingClient({"bootstrap.servers": kafka.address}) as client,
+        pytest.raises(KafkaError, match="topic missing does not exist"),
     ):
-        producer = ArrowProducer(client.cluster)
-        client.run(producer.init())
-        with pytest.raises(KafkaError, match="topic missing does not exist"):
-            client.run(asyncio.wait_for(producer.send("missing", value=column("x")), 30))
+        client.run(asyncio.wait_for(topics.ensure_writable(client.cluster, "missing"), 30))
 
 
 def test_offsets_groups_and_deleted_records(client: BlockingClient) -> None:
     client.run(topics.create_topic(client.cluster, "offsets", 1, config={"retention.ms": "-1"}))
     tp = TopicPartition("offsets", 0)
-    producer = ArrowProducer(client.cluster)
-    client.run(producer.init())
     words = [str(number) for number in range(50)]
     times = pa.array([1000 * number for number in range(50)], pa.int64())
-    client.run(producer.send("offsets", value=column(*words), timestamp=times))
-    client.run(producer.flush())
+    client.run(write_rows(client.cluster, "offsets", value=column(*words), timestamp=times))
     assert client.run(list_offsets(client.cluster, {tp: 20_500}))[tp].offset == 21
     assert client.run(topics.delete_records(client.cluster, {tp: 30})) == {tp: 30}
     fetcher = Fetcher(client.cluster, {tp: FetchRange(0, 50)})

@@ -9,17 +9,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from support.columns import begun, send_rows, write_rows
 from support.fake_cluster import TOPIC, FakeCluster
 from tidelog.client.cluster.client import ClusterClient, CoordinatorType
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange, OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.offsets import beginning_offsets, end_offsets
-from tidelog.client.producer.arrow_producer import ArrowProducer
-from tidelog.client.transaction_requests import init_producer_id
+from tidelog.client.producer.aio import Producer
+from tidelog.client.producer.columns import WrittenRows
+from tidelog.client.transaction_requests import end_transaction, init_producer_id
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition as TP
-from tidelog.net.fetch_session import FetchSessionHandler
 from tidelog.protocol.api import ApiKey
 from tidelog.records.format.builder import BatchBuilder
 
@@ -60,12 +61,8 @@ async def fetch_all(cluster: ClusterClient, ranges: dict[TP, FetchRange]) -> dic
     return found
 
 
-async def send(cluster: ClusterClient, **columns: Any) -> ArrowProducer:
-    producer = ArrowProducer(cluster)
-    await producer.init()
-    await producer.send(TOPIC, **columns)
-    await producer.flush()
-    return producer
+async def send(cluster: ClusterClient, **columns: Any) -> list[WrittenRows]:
+    return await write_rows(cluster, TOPIC, **columns)
 
 
 @pytest.mark.parametrize("sessions", [True, False])
@@ -134,11 +131,7 @@ def record_batch(value: bytes) -> bytes:
 
 
 async def produce(cluster: ClusterClient, partition: int, *values: str) -> None:
-    producer = ArrowProducer(cluster)
-    await producer.init()
-    places = pa.array([partition] * len(values), pa.int32())
-    await producer.send(TOPIC, value=column(*values), partition=places)
-    await producer.flush()
+    await send(cluster, value=column(*values), partition=pa.array([partition] * len(values), pa.int32()))
 
 
 def test_rows_go_out_by_key_and_come_back_in_order() -> None:
@@ -157,14 +150,12 @@ def test_explicit_partitions_and_rows_without_a_key() -> None:
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
         await send(cluster, value=column("a", "b", "c"), partition=pa.array([2, 0, 2], pa.int32()))
         assert broker.ends == [1, 0, 2]
-        producer = ArrowProducer(cluster)
-        await producer.init()
-        for _ in range(3):
-            await producer.send(TOPIC, value=column("x", "y"))
-        await producer.flush()
-        assert broker.ends == [3, 2, 4], "rows without a key stay together and go round"
-        with pytest.raises(UsageError, match="it has 0 to 2"):
-            await producer.send(TOPIC, value=column("a"), partition=pa.array([3], pa.int32()))
+        async with Producer.over(cluster) as producer:
+            for _ in range(3):
+                await send_rows(producer, TOPIC, value=column("x", "y"))
+            assert broker.ends == [3, 2, 4], "rows without a key stay together and go round"
+            with pytest.raises(UsageError, match="it has 0 to 2"):
+                await send_rows(producer, TOPIC, value=column("a"), partition=pa.array([3], pa.int32()))
 
     run(scenario, partitions=3)
 
@@ -175,9 +166,8 @@ def test_explicit_partitions_and_rows_without_a_key() -> None:
 def test_a_produce_that_fails_for_now_is_repeated(error: ErrorCode) -> None:
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
         broker.fail[ApiKey.PRODUCE] = [error, error]
-        producer = await send(cluster, value=column("a", "b"))
+        assert await send(cluster, value=column("a", "b")) == [WrittenRows(TP(TOPIC, 0), 0, 2)]
         assert broker.ends == [2]
-        assert producer.written() == {TP(TOPIC, 0): 2}
         assert len(broker.asked(ApiKey.PRODUCE)) == 3
 
     run(scenario)
@@ -194,22 +184,22 @@ def test_a_produce_that_fails_for_good_is_raised() -> None:
 
 def test_a_transaction_adds_partitions_before_it_writes() -> None:
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
-        producer = ArrowProducer(cluster, transactional_id="x")
+        producer = Producer.over(cluster, transactional_id="x")
         with pytest.raises(KafkaError, match="not initialized"):
-            producer.begin()
+            producer.begin_transaction()
         broker.fail[ApiKey.INIT_PRODUCER_ID] = [ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_COORDINATOR]
-        await producer.init()
-        producer.begin()
+        await producer.init_transactions()
+        producer.begin_transaction()
         broker.fail[ApiKey.ADD_PARTITIONS_TO_TXN] = [ErrorCode.CONCURRENT_TRANSACTIONS]
         for _ in range(2):
-            await producer.send(TOPIC, value=column("a", "b"), partition=pa.array([0, 1], pa.int32()))
-        assert broker.transaction == [(TOPIC, 0), (TOPIC, 1)]
-        await producer.commit()
-        producer.begin()
-        await producer.abort()
-        producer.begin()
-        await producer.send(TOPIC, value=column("c"))
-        await producer.abort()
+            await send_rows(producer, TOPIC, value=column("a", "b"), partition=pa.array([0, 1], pa.int32()))
+        assert sorted(broker.transaction) == [(TOPIC, 0), (TOPIC, 1)]
+        await producer.commit_transaction()
+        producer.begin_transaction()
+        await producer.abort_transaction()
+        producer.begin_transaction()
+        await send_rows(producer, TOPIC, value=column("c"))
+        await producer.abort_transaction()
         assert broker.ended == [True, False], "a transaction without records has nothing to end"
         keys = [header.api_key for header, _ in broker.seen]
         assert keys.index(ApiKey.ADD_PARTITIONS_TO_TXN) < keys.index(ApiKey.PRODUCE)
@@ -221,18 +211,17 @@ def test_a_transaction_adds_partitions_before_it_writes() -> None:
 
 def test_after_an_abort_with_records_that_never_left_the_producer_begins_anew() -> None:
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
-        producer = ArrowProducer(cluster, transactional_id="x")
-        await producer.init()
-        producer.begin()
-        broker.fail[ApiKey.PRODUCE] = [ErrorCode.INVALID_TXN_STATE]
-        await producer.send(TOPIC, value=column("a"))
-        with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
-            await producer.flush()
-        await producer.abort()
+        producer = await begun(cluster, "x")
+        broker.fail[ApiKey.PRODUCE] = [ErrorCode.INVALID_RECORD]
+        with pytest.raises(KafkaError, match="INVALID_RECORD"):
+            await send_rows(producer, TOPIC, value=column("a"))
+        with pytest.raises(KafkaError, match="INVALID_RECORD"):
+            await producer.detach_transaction()
+        await producer.abort_transaction()
         assert len(broker.asked(ApiKey.INIT_PRODUCER_ID)) == 2
-        producer.begin()
-        await producer.send(TOPIC, value=column("b"))
-        await producer.commit()
+        producer.begin_transaction()
+        await send_rows(producer, TOPIC, value=column("b"))
+        await producer.commit_transaction()
         assert broker.ended == [False, True]
         assert broker.ends == [1]
 
@@ -330,22 +319,15 @@ def test_a_range_is_of_one_topic_only() -> None:
 
 
 def test_one_brokers_fatal_answer_does_not_cost_what_another_has_sent() -> None:
-    """Both answers are there when the fetcher looks; the bad one comes first."""
+    """Both answers are there when the fetcher looks: the records are handed out before the error is raised."""
 
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
         await send(cluster, value=column("a"), partition=pa.array([0], pa.int32()))
         fetcher = Fetcher(cluster, {TP(TOPIC, 0): FetchRange(0, 1), TP(TOPIC, 1): FetchRange(0, 1)})
-        await fetcher._send()
-        (good,) = fetcher._in_flight.values()
-        await good
-
-        async def refuse() -> None:
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-
-        bad = asyncio.ensure_future(refuse())
-        await asyncio.wait([bad])
-        fetcher._sessions[99] = FetchSessionHandler()
-        fetcher._in_flight = {99: bad, **fetcher._in_flight}
+        fetcher._running = asyncio.create_task(fetcher._engine.run())
+        await fetcher._news.wait()
+        assert fetcher._engine.queue
+        fetcher._failed(KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
         assert [piece.topic_partition for piece in await fetcher.poll(60)] == [TP(TOPIC, 0)]
         with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
             await fetcher.poll(60)
@@ -459,13 +441,30 @@ def test_topics_that_are_not_there_and_brokers_that_are_not() -> None:
 
 def test_large_batches_are_built_in_memory_that_is_used_again() -> None:
     async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
-        producer = ArrowProducer(cluster, buffer_bytes=1 << 20)
-        await producer.init()
-        rows = column(*["x" * 1000] * 600)
-        for _ in range(20):
-            await producer.send(TOPIC, value=rows)
-            await producer.flush()
-        assert producer.written() == {TP(TOPIC, 0): 20 * 600}
-        assert len(producer._buffers._pool) <= 2  # one in use, one free
+        async with Producer.over(cluster) as producer:
+            rows = column(*["x" * 1000] * 600)
+            for _ in range(20):
+                await send_rows(producer, TOPIC, value=rows)
+            assert broker.ends == [20 * 600]
+            assert len(producer._core.columns._buffers._pool) <= 2  # one in use, one free
+
+    run(scenario)
+
+
+def test_a_transaction_is_left_to_somebody_else() -> None:
+    """It stays open, with all that was sent; the producer writes nothing more, and its connections are not its own."""
+
+    async def scenario(broker: FakeCluster, cluster: ClusterClient) -> None:
+        producer = await begun(cluster, "x")
+        sent = await producer.send_arrow(TOPIC, {"value": column("a", "b")})
+        left = await producer.detach_transaction()
+        assert sent.done()
+        assert (broker.ends, broker.ended) == ([2], [])
+        with pytest.raises(UsageError, match="handed over"):
+            await producer.send_arrow(TOPIC, {"value": column("c")})
+        await producer.close()
+        assert cluster.is_connected
+        await end_transaction(cluster, left, committed=True)
+        assert broker.ended == [True]
 
     run(scenario)

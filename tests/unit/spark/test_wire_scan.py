@@ -9,6 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from support.columns import write_rows
+
 pytest.importorskip("pyspark")
 
 from tidelog.client import topics
@@ -17,7 +19,6 @@ from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.consumer.arrow_fetcher import ArrowFetcher
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
 from tidelog.client.offsets import commit_group_offsets, committed_group_offsets
-from tidelog.client.producer.arrow_producer import ArrowProducer
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.records.arrow import PART_BYTES
@@ -52,10 +53,7 @@ def client(broker: Broker) -> Iterator[BlockingClient]:
 
 def fill(client: BlockingClient, values: list[bytes]) -> None:
     client.run(topics.create_topic(client.cluster, TOPIC))
-    producer = ArrowProducer(client.cluster)
-    client.run(producer.init())
-    client.run(producer.send(TOPIC, value=pa.array(values, pa.binary())))
-    client.run(producer.flush())
+    client.run(write_rows(client.cluster, TOPIC, value=pa.array(values, pa.binary())))
 
 
 def options_of(client: BlockingClient, *, streaming: bool = False, **more: str) -> SourceOptions:
@@ -147,10 +145,7 @@ def test_no_other_topic_is_read_behind_what_was_deleted(
         found = await starts(cluster, partitions)
         await topics.delete_topic(cluster, TOPIC)
         await topics.create_topic(cluster, TOPIC)
-        producer = ArrowProducer(cluster)
-        await producer.init()
-        await producer.send(TOPIC, value=pa.array([b"other"] * 10, pa.binary()))
-        await producer.flush()
+        await write_rows(cluster, TOPIC, value=pa.array([b"other"] * 10, pa.binary()))
         return found
 
     monkeypatch.setattr(wire_scan, "beginning_offsets", slow)
@@ -176,11 +171,8 @@ def test_a_well_packed_answer_is_handed_out_in_parts(client: BlockingClient) -> 
     settings = {"compression.type": "zstd", "batch.size": "5000000", "max.request.size": "6000000"}
     (node,) = client.cluster.metadata.nodes.values()
     with BlockingClient({"bootstrap.servers": f"{node.host}:{node.port}", **settings}) as writer:
-        producer = ArrowProducer(writer.cluster)
-        writer.run(producer.init())
         for _ in range(60):
-            writer.run(producer.send("packed", value=pa.array([bytes(50_000)] * 100, pa.binary())))
-        writer.run(producer.flush())
+            writer.run(write_rows(writer.cluster, "packed", value=pa.array([bytes(50_000)] * 100, pa.binary())))
     tp, count = TopicPartition("packed", 0), 60 * 100
     fetcher = ArrowFetcher(Fetcher(client.cluster, {tp: FetchRange(0, count)}), columns=("offset", "value"))
     offsets: list[int] = []

@@ -20,7 +20,7 @@ Reading order:
     arrow                 the same as Arrow tables
     handling/             `run(handler)`: several records at a time, and commits that pass over none
     core, face, aio, blocking   the one consumer, what both its faces can tell without waiting, and the faces
-    fetcher, arrow_fetcher   fixed ranges of partitions, without a group: Spark's tasks and the command line
+    fetcher, arrow_fetcher   the same engine for fixed ranges, without a group: Spark's tasks and the command line
 
 Position: a partition's position is the offset after the last record that `poll` has returned. What was fetched beyond
 it belongs to nobody yet: a seek, a pause or a rebalance forgets or keeps it without anybody noticing. Commits take the

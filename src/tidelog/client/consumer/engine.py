@@ -31,7 +31,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import common
@@ -50,7 +50,6 @@ from tidelog.net.fetch_session import FetchPosition, FetchSessionHandler
 
 if TYPE_CHECKING:
     from tidelog.client.consumer.metrics import ConsumerMetrics
-    from tidelog.client.consumer.positions import Positions
 
 logger = logging.getLogger("tidelog.client.consumer")
 
@@ -81,6 +80,22 @@ class Asked(NamedTuple):
     position: FetchPosition
 
 
+class Places(Protocol):
+    """Who knows where partitions stand: a consumer's `Positions`, or whoever reads fixed ranges (`fetcher`)."""
+
+    def start(self) -> None:
+        """Begin to find what has no place, unless that is under way."""
+        ...
+
+    def is_sound(self, part: PartitionState) -> bool:
+        """Whether it may be read from."""
+        ...
+
+    def out_of_range(self, part: PartitionState, error: OffsetOutOfRangeError) -> None:
+        """The log does not hold what was asked for."""
+        ...
+
+
 class FetchEngine:
     """Runs on the loop (`run`), fills `queue`, which the user's side empties from the left."""
 
@@ -88,14 +103,18 @@ class FetchEngine:
         self,
         cluster: ClusterClient,
         subscription: SubscriptionState,
-        positions: Positions,
+        positions: Places,
         decoders: Decoders,
         metrics: ConsumerMetrics,
         *,
         arrived: Callable[[], None],
         problem: Callable[[Exception], None],
+        limits: FetchLimits | None = None,
+        check_crcs: bool | None = None,
     ) -> None:
-        """`arrived` is called when there is something in the queue, `problem` with what `poll` is to raise."""
+        """`arrived` is called when there is something in the queue, `problem` with what `poll` is to raise. The last
+        two go before the client's settings.
+        """
         self.queue: deque[Buffered] = deque()
         self._cluster = cluster
         self._subscription = subscription
@@ -104,8 +123,8 @@ class FetchEngine:
         self._metrics = metrics
         self._arrived = arrived
         self._problem = problem
-        self._limits = FetchLimits.of(cluster.config)
-        self._check_crcs = cluster.config[keys.CHECK_CRCS]
+        self._limits = FetchLimits.of(cluster.config) if limits is None else limits
+        self._check_crcs = cluster.config[keys.CHECK_CRCS] if check_crcs is None else check_crcs
         self._replica_age = cluster.config[common.METADATA_MAX_AGE_MS] / 1000
         eager_wait = 0 if self._limits.min_bytes <= 1 else self._limits.max_wait_ms
         self._eager_limits = self._limits._replace(max_wait_ms=eager_wait)
@@ -193,7 +212,7 @@ class FetchEngine:
             else:
                 part.replica = NO_NODE
         topic_id = metadata.topics[part.tp.topic].id
-        if topic_id != ZERO_UUID and part.topic_id not in (None, topic_id):
+        if topic_id != ZERO_UUID and part.topic_id not in (None, ZERO_UUID, topic_id):
             self._positions.out_of_range(part, TopicRecreatedError(part.tp, part.fetch_position))
             return
         part.topic_id = topic_id

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidelog.client.cluster.metadata import TopicInfo
-from tidelog.client.consumer._records import ConsumerRecord, RecordCursor
+from tidelog.client.consumer._records import ConsumerRecord
 from tidelog.client.consumer.core import ConsumerCore
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
 from tidelog.client.consumer.missing import near
@@ -171,15 +171,11 @@ async def tail(core: ConsumerCore, topic: str, count: int) -> list[ConsumerRecor
 async def _read(core: ConsumerCore, tp: TopicPartition, start: int, end: int) -> list[ConsumerRecord]:
     """All records of a range."""
     fetcher = Fetcher(core.cluster, {tp: FetchRange(start, end)})
-    records: list[Any] = []
+    records: list[ConsumerRecord] = []
     try:
         while not fetcher.done:
             for piece in await fetcher.poll(core.default_timeout):
-                cursor = RecordCursor(
-                    tp, piece.records, piece.start, aborted=piece.aborted, decoders=core.deserializers.decoders
-                )
-                while cursor.left:
-                    cursor.take(records, 1 << 20)
+                records += piece.iter_records(core.deserializers.decoders)
     finally:
         await fetcher.close()
-    return [record for record in records if record.offset < end]
+    return records

@@ -20,7 +20,9 @@ Reading order:
     columns               whole Arrow tables instead of records
     delivery, metrics     the settings of the sender, and its figures
     core, aio, blocking   the one producer, and its two faces
-    arrow_producer, partition_queue, column_sender   the producer that Spark's sink is written for
+
+Spark's sink and the command line write with the asyncio face `over` a cluster client that they have for other questions
+as well. What the sink needs beyond the rest: a transaction that is left open for its driver to end (`detach`).
 
 Order: batches of a partition leave in the order in which they were begun, a few at a time. With idempotence a broker
 takes them in no other, and a batch that is sent again is recognised; without it, a retry may overtake. A record that

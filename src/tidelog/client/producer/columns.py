@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from _thread import allocate_lock
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidelog.client.producer._accumulator import Accumulator, PartitionBatches, TopicBatches
@@ -85,11 +85,20 @@ class ColumnEncoder:
     """Places and encodes the rows of tables for one producer."""
 
     def __init__(
-        self, accumulator: Accumulator, clock: Clock, *, batch_bytes: int, codec: Codec, level: int | None
+        self,
+        accumulator: Accumulator,
+        clock: Clock,
+        *,
+        has_leader: Callable[[TopicPartition], bool],
+        batch_bytes: int,
+        codec: Codec,
+        level: int | None,
     ) -> None:
         self._accumulator = accumulator
         self._clock = clock
         self._batch_bytes = batch_bytes
+        self._has_leader = has_leader
+        self._turns: dict[str, int] = {}
         self._codec = codec
         self._level = level
         self._buffers = LargeBuffers(kept=8 + 2 * accumulator.pool.total // batch_bytes)
@@ -152,7 +161,7 @@ class ColumnEncoder:
                 raise UsageError(f"a row names a partition that {topic.name} does not have: it has 0 to {count - 1}")
             if partition.null_count == 0:
                 return partition
-        sticky = self._accumulator.next_sticky(topic)
+        sticky = self._next_turn(topic)
         if key is None or key.null_count == rows:
             placed = pa.repeat(pa.scalar(sticky, pa.int32()), rows)
         else:
@@ -160,6 +169,21 @@ class ColumnEncoder:
             if key.null_count:
                 placed = pc.if_else(key.is_valid(), placed, pa.scalar(sticky, pa.int32()))
         return placed if partition is None else pc.coalesce(partition, placed)
+
+    def _next_turn(self, topic: TopicBatches) -> int:
+        """Where rows without a key go: another partition with each call, in turn, past those that have no leader. (A
+        call is many rows: left to chance, as records are, a few calls would make very unequal shares.)
+        """
+        count = len(topic.partitions)
+        last = self._turns.get(topic.name)
+        if last is None:
+            chosen = self._accumulator.next_sticky(topic)
+        else:
+            following = [(last + step) % count for step in range(1, count + 1)]
+            known = (number for number in following if self._has_leader(topic.partitions[number].topic_partition))
+            chosen = next(known, following[0])
+        self._turns[topic.name] = chosen
+        return chosen
 
 
 def _columns(table: Any, wanted: dict[str, Column]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class ProducerCore:
     ) -> None:
         """`cluster`: connections of somebody else, who closes them."""
         self.config = config
-        self._borrowed = cluster is not None
+        self.borrowed = cluster is not None
         self.cluster = cluster or ClusterClient(config, clock=clock, rng=rng, dedicated=dedicated)
         self.closed = False
         self.max_block = config[keys.MAX_BLOCK_MS] / 1000
@@ -158,6 +158,7 @@ class ProducerCore:
         return ColumnEncoder(
             self.accumulator,
             self.cluster.clock,
+            has_leader=lambda tp: self.sender.leaders.of(tp) is not None,
             batch_bytes=max(min(size, config[keys.MAX_REQUEST_SIZE]), 1),
             codec=Codec.from_name(config[keys.COMPRESSION_TYPE]),
             level=self._level,
@@ -384,7 +385,7 @@ class ProducerCore:
         )
         self.accumulator.give_room()
         await self.sender.close()
-        if not self._borrowed:
+        if not self.borrowed:
             await self.cluster.close()
         self.interceptors.close()
         for part in (self.key_serializer, self.value_serializer, self.partitioner):

@@ -1,12 +1,12 @@
-"""TransactionManager: what a producer may do next, as which producer id, and with which sequence numbers. No I/O.
+"""TransactionManager: what a producer may do next, and as which producer id. No I/O.
 
 Kafka's Java producer keeps the same in a class of the same name. An idempotent producer has an id that some broker gave
 it; a transactional one has an id and an epoch that the coordinator of its transactional id gave it, and a higher epoch
 fences whoever had a lower one. The states are the Java producer's, and one more:
 
     UNINITIALIZED --init--> READY --begin--> IN_TRANSACTION --begin commit--> COMMITTING --commit--> READY
-                              |                  |  |  |
-                             fail             fail  |  '--detach--> DETACHED
+                              |                  |  |                             |
+                             fail             fail  |                             '--detach--> DETACHED
                               v                  v  '--begin abort-----------.
                          FATAL_ERROR      ABORTABLE_ERROR --begin abort--> ABORTING --abort--> READY
 
@@ -21,9 +21,8 @@ fences whoever had a lower one. The states are the Java producer's, and one more
 - DETACHED: everything is flushed and somebody else is going to end the transaction, by id, producer id and epoch. It is
   what KIP-939 calls a prepared transaction, but the broker does not know of it: the transaction still times out.
 
-A sequence number counts the records of one partition under one producer id and epoch; it wraps from 2^31 - 1 to 0. The
-partitions of a transaction are those that the coordinator was told of, as only these get a marker at its end; a record
-may go to no other.
+The partitions of a transaction are those that the coordinator was told of, as only these get a marker at its end; a
+record may go to no other. Sequence numbers are `recovery`'s.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
-from tidelog.common.types import MAX_INT32, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+from tidelog.common.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 
 class State(Enum):
@@ -86,11 +85,7 @@ TRANSITIONS = {
     (State.ABORTING, "begin abort"): State.ABORTING,
     (State.ABORTING, "abort"): State.READY,
     (State.ABORTING, "fail"): State.ABORTING,
-    (State.IN_TRANSACTION, "commit"): State.READY,
-    (State.IN_TRANSACTION, "abort"): State.READY,
-    (State.IN_TRANSACTION, "detach"): State.DETACHED,
     (State.IN_TRANSACTION, "fail"): State.ABORTABLE_ERROR,
-    (State.ABORTABLE_ERROR, "abort"): State.READY,
     (State.ABORTABLE_ERROR, "fail"): State.ABORTABLE_ERROR,
     (State.FATAL_ERROR, "fail"): State.FATAL_ERROR,
 }
@@ -106,7 +101,7 @@ class OpenTransaction:
 
 
 class TransactionManager:
-    """One producer's id, epoch, sequence numbers and state."""
+    """One producer's id, epoch and state."""
 
     def __init__(self, transactional_id: str | None = None) -> None:
         self.transactional_id = transactional_id
@@ -115,7 +110,6 @@ class TransactionManager:
         self.state = State.UNINITIALIZED
         self.partitions: set[TopicPartition] = set()
         self.failure: KafkaError | None = None
-        self._sequences: dict[TopicPartition, int] = {}
 
     @property
     def transaction(self) -> OpenTransaction:
@@ -127,7 +121,6 @@ class TransactionManager:
         """Go on as this producer, which has written nothing yet: brokers expect 0 of a new id or epoch."""
         self._move("init")
         self.producer_id, self.epoch = producer_id, epoch
-        self._sequences.clear()
 
     def begin(self) -> None:
         """Begin a transaction; only its first partition tells the coordinator."""
@@ -208,14 +201,6 @@ class TransactionManager:
         """Where the producer stands, and what to call first. Without a transactional id there is nothing to call."""
         hint = _FIRST.get(self.state, "") if self.transactional_id is not None else ""
         return f"{self.state.value}{hint}"
-
-    def next_sequence(self, tp: TopicPartition) -> int:
-        """The base sequence of the partition's next batch."""
-        return self._sequences.get(tp, 0)
-
-    def advance(self, tp: TopicPartition, records: int) -> None:
-        """That many records of the partition now have their sequence numbers."""
-        self._sequences[tp] = (self.next_sequence(tp) + records) & MAX_INT32
 
     def _move(self, event: str) -> None:
         following = TRANSITIONS.get((self.state, event))

@@ -77,7 +77,9 @@ class Transactions:
         self._cluster = cluster
         self._recovery = recovery
         self._timeout_ms = timeout_ms
+        #: Partitions that are to be added, and those that the coordinator is being told of.
         self._adding: set[PartitionBatches] = set()
+        self._told: set[PartitionBatches] = set()
         self._addition: asyncio.Task[None] | None = None
         self._renewing = False
         self._groups: set[str] = set()
@@ -201,7 +203,8 @@ class Transactions:
             self._joined([queue])
             return True
         assert self.sender is not None
-        self._adding.add(queue)
+        if queue not in self._told:
+            self._adding.add(queue)
         if self._addition is None:
             self._addition = self.sender.start(self._add())
         return False
@@ -212,6 +215,7 @@ class Transactions:
         try:
             while self._adding and self.manager.state in (State.IN_TRANSACTION, State.COMMITTING):
                 queues, self._adding = self._adding, set()
+                self._told = queues
                 partitions = [queue.topic_partition for queue in queues]
                 with self.manager.fencing():
                     await add_partitions(self._cluster, self.manager.transaction, partitions)
@@ -223,6 +227,7 @@ class Transactions:
             self.failed(error)
         finally:
             self._adding.clear()
+            self._told = set()
             self._addition = None
 
     # The partitions of a transaction are those that get a marker at its end. `in_transaction` says the same of a deque,

@@ -14,7 +14,7 @@ from tidelog.aio import Producer
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader
-from tidelog.protocol.messages import InitProducerIdResponse, ProduceResponse
+from tidelog.protocol.messages import InitProducerIdResponse, MetadataResponse, ProduceResponse
 from tidelog.records.format.batch import iter_batches
 
 FAST: dict[str, Any] = {"retry.backoff.ms": 1, "retry.backoff.max.ms": 5, "linger.ms": 0, "batch.size": 200}
@@ -77,11 +77,24 @@ class Leader(FakeCluster):
         return len(self.asked(ApiKey.PRODUCE))
 
 
-def run(scenario: Callable[[Leader, Producer], Awaitable[None]], partitions: int = 1, **more: Any) -> Leader:
+class OneOfTwo(Leader):
+    """Says that another broker leads partition 1, which is not there, until it is alone."""
+
+    alone = False
+
+    def _handle(self, header: RequestHeader, request: Any) -> Any:
+        answer = super()._handle(header, request)
+        if header.api_key == ApiKey.METADATA and not self.alone:
+            answer.brokers.append(MetadataResponse.MetadataResponseBroker(node_id=2, host="127.0.0.1", port=1))
+            answer.topics[0].partitions[1].leader_id = 2
+        return answer
+
+
+def run(scenario: Callable[[Leader, Producer], Awaitable[None]], partitions: int | Leader = 1, **more: Any) -> Leader:
     """Run the scenario with a producer that has few records in each batch."""
 
     async def main() -> Leader:
-        async with Leader(partitions) as leader:
+        async with Leader(partitions) if isinstance(partitions, int) else partitions as leader:
             settings = {"bootstrap.servers": leader.address, **FAST}
             settings |= {key.replace("_", "."): value for key, value in more.items()}
             producer = Producer(settings)
@@ -295,6 +308,55 @@ def test_idempotence_gives_sequence_numbers() -> None:
     run(scenario)
 
 
+def test_sequence_numbers_wrap() -> None:
+    """From 2^31 - 1 to 0, as brokers count."""
+
+    async def scenario(leader: Leader, producer: Producer) -> None:
+        assert await send_all(producer, values(1)) == [None]
+        (queue,) = producer.accumulator.topics[TOPIC].partitions
+        queue.next_sequence = leader.expected[0, leader.ids] = 2**31 - 1
+        await send_all(producer, values(1, 1))
+        assert queue.next_sequence == 0
+
+    run(scenario)
+
+
+def test_a_leader_that_cannot_be_reached_holds_nobody_else_back() -> None:
+    async def scenario(leader: Leader, producer: Producer) -> None:
+        assert isinstance(leader, OneOfTwo)
+        stuck = producer.send(TOPIC, b"stuck", partition=1)
+        assert (await producer.send(TOPIC, b"there", partition=0)).offset == 0
+        assert not stuck.done()
+        leader.alone = True
+        assert (await stuck).offset == 0
+
+    run(scenario, OneOfTwo(2))
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_what_goes_wrong_with_one_partition_is_not_told_to_another(left_out: bool) -> None:
+    """An answer may refuse one batch and take another; one that says nothing of a batch is an error for it alone."""
+
+    async def scenario(leader: Leader, producer: Producer) -> None:
+        write = leader._write
+
+        def refuse_the_second(part: Any, error: ErrorCode | None) -> Any:
+            entry = write(part, ErrorCode.INVALID_RECORD if part.index == 1 else error)
+            if left_out and part.index == 1:
+                entry.index = 99
+            return entry
+
+        leader._write = refuse_the_second  # type: ignore[method-assign]
+        futures = [producer.send(TOPIC, b"x", partition=number) for number in (0, 1)]
+        await producer.flush()
+        assert futures[0].exception() is None
+        error = futures[1].exception()
+        assert isinstance(error, KafkaError)
+        assert error.code is (ErrorCode.UNKNOWN_SERVER_ERROR if left_out else ErrorCode.INVALID_RECORD)
+
+    run(scenario, partitions=2, retries=0, enable_idempotence=False)
+
+
 def test_a_request_holds_one_batch_of_each_partition_up_to_its_size() -> None:
     async def scenario(leader: Leader, producer: Producer) -> None:
         await producer.partitions_for(TOPIC)
@@ -328,6 +390,21 @@ def test_metadata_that_is_old_is_asked_for_anew_and_idle_topics_are_forgotten() 
         await until(lambda: len(leader.asked(ApiKey.METADATA)) >= before + 2)
 
     run(scenario, metadata_max_age_ms=30)
+
+
+def test_the_count_of_a_topic_that_was_forgotten_goes_on() -> None:
+    """Brokers remember sequence numbers for days: a count that began again would be taken for a repetition."""
+
+    async def scenario(leader: Leader, producer: Producer) -> None:
+        await producer.send(TOPIC, b"first", partition=0)
+        core = producer._core
+        core.sender.leaders.refresh_all(core.cluster.clock.monotonic() + 1e6)
+        assert TOPIC not in core.accumulator.topics
+        await producer.send(TOPIC, b"second", partition=0)
+        assert leader.written == [b"first", b"second"]
+        assert leader.ids == 5  # the id is still the first one
+
+    run(scenario)
 
 
 def test_added_partitions_are_found() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from tidelog.client.producer.transaction_manager import TRANSITIONS, OpenTransaction, State, TransactionManager
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
-from tidelog.common.types import TopicPartition as TP
 
 LOST = KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, "the first")
 EVENTS = {
@@ -89,6 +88,7 @@ def test_the_first_failure_is_the_one_that_is_told() -> None:
     manager.fail(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, "what followed from it"))
     with pytest.raises(KafkaError, match="the first"):
         manager.ended(committed=True)
+    manager.aborting()
     manager.ended(committed=False)
     assert manager.failure is None
 
@@ -104,17 +104,5 @@ def test_being_fenced_counts_for_more_than_a_lost_record() -> None:
     assert manager.as_fenced(LOST) is LOST
 
 
-def test_sequence_numbers_wrap_and_begin_anew_with_an_epoch() -> None:
-    manager = brought_to(State.IN_TRANSACTION)
-    assert manager.next_sequence(TP("t", 0)) == 0
-    manager.advance(TP("t", 0), 2**31 - 1)
-    manager.advance(TP("t", 0), 3)
-    assert manager.next_sequence(TP("t", 0)) == 2
-    manager.ended(committed=True)
-    assert manager.next_sequence(TP("t", 0)) == 2
-    manager.initialized(7, 2)
-    assert manager.next_sequence(TP("t", 0)) == 0
-
-
 def test_what_somebody_else_needs_to_end_it() -> None:
-    assert brought_to(State.IN_TRANSACTION).detach() == OpenTransaction("id", 7, 1)
+    assert brought_to(State.COMMITTING).detach() == OpenTransaction("id", 7, 1)
