@@ -31,7 +31,7 @@ LOGS = [
         "log/segment/replacement.py",
         "key=lambda segment: -segment.base_offset",
         "key=lambda segment: segment.base_offset",
-        "faults/crash/test_crash_points.py",
+        "unit/log/recovery/test_recovery.py",
     ),
     Mutant(
         "truncate-keeps-later-segments",
