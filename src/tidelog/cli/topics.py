@@ -212,13 +212,10 @@ def _hint(code: ErrorCode, configs: Mapping[str, str]) -> str:
     if code is ErrorCode.TOPIC_ALREADY_EXISTS:
         return ". --if-not-exists takes it as it is."
     if code is ErrorCode.INVALID_CONFIG:
-        from difflib import get_close_matches
+        from tidelog.client.admin.config_names import TOPIC_CONFIGS, meant
 
-        from tidelog.log.config import TOPIC_KEYS
-
-        for name in configs:
-            if name not in TOPIC_KEYS and (close := get_close_matches(name, TOPIC_KEYS.keys, 1)):
-                return f". Did you mean {close[0]}?"
+        if (name := meant(configs, TOPIC_CONFIGS)) is not None:
+            return f". Did you mean {name}?"
     return ""
 
 

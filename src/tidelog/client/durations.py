@@ -36,6 +36,15 @@ def seconds(given: Seconds, name: str = "timeout") -> Seconds:
     return float(given)
 
 
+def lock_wait(given: float | None) -> float:
+    """The same for a future's `result`, as a lock takes it: -1 waits for ever. What is negative is over, as with
+    Python's own futures: their callers count down to a deadline.
+    """
+    if given is None:
+        return -1
+    return 0.0 if isinstance(given, float | int) and given < 0 else seconds(given)
+
+
 def _meant(given: object, name: str) -> str:
     """What would have been right, if that can be told."""
     if isinstance(given, timedelta):

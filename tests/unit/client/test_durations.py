@@ -9,11 +9,13 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tidelog import Admin, Consumer, Producer, TopicPartition, aio
-from tidelog.client.durations import seconds
+from tidelog.client.durations import lock_wait, seconds
 from tidelog.common.errors import UsageError
+from tidelog.testing import Broker
 
 SETTINGS = {"bootstrap.servers": "127.0.0.1:1"}
 PART = TopicPartition("t", 0)
@@ -88,6 +90,20 @@ def test_every_call_of_a_consumer(kind: type) -> None:
             await waited_for(lambda: consumer.close(0.01))
 
     asyncio.run(main())
+
+
+def test_what_a_future_waits_for() -> None:
+    assert [lock_wait(given) for given in (None, -3, 0, 1.5)] == [-1, 0, 0, 1.5]
+    with pytest.raises(UsageError, match=r"as timeout=1$"):
+        lock_wait("1s")  # type: ignore[arg-type] # that is the point
+    with Broker() as broker, Producer(bootstrap_servers=broker.address, linger_ms=20_000) as producer:
+        broker.create_topic("t")
+        record, table = producer.send("t", b"x"), producer.send_arrow("t", pa.table({"value": [b"x"]}))
+        for wait in (record.result, record.exception, table.result):
+            with pytest.raises(UsageError, match=r"as timeout=1$"):
+                wait("1s")  # type: ignore[operator] # that is the point
+        with pytest.raises(TimeoutError, match="is not acknowledged within -1 s"):
+            record.result(-1)
 
 
 def test_every_call_of_a_producer() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidelog.client.admin.hints import AdminError
+from tidelog.client.nearest import nearest
 from tidelog.common.errors import ErrorCode, KafkaError
 
 _TOPIC_CONFIGS = """
@@ -27,11 +28,9 @@ TOPIC_CONFIGS = frozenset(_TOPIC_CONFIGS.split())
 
 def meant(given: Iterable[str], known: Iterable[str]) -> str | None:
     """The name that is nearest to the first of those given that is none; None if none is near, or all are right."""
-    from difflib import get_close_matches  # only for whoever made a mistake
-
     names = frozenset(known)
     for name in given:
-        if name not in names and (close := get_close_matches(name, names, 1, 0.75)):
+        if name not in names and (close := nearest(name, names)):
             return close[0]
     return None
 

@@ -21,7 +21,7 @@ from tidelog.client.admin.base import AdminBase
 from tidelog.client.admin.call import Call
 from tidelog.client.admin.config_names import TOPIC_CONFIGS, with_meant_name
 from tidelog.client.admin.config_values import ConfigChange, config_entry, config_text
-from tidelog.client.admin.hints import check, failure, outcome
+from tidelog.client.admin.hints import AdminError, check, failure, outcome
 from tidelog.client.admin.outcomes import Answers, Outcomes
 from tidelog.client.admin.routes import ANYBODY, ToController
 from tidelog.client.admin.shapes import id_bytes, id_text, items, operations
@@ -32,6 +32,7 @@ from tidelog.client.admin.topic_values import (
     TopicDescription,
     TopicListing,
 )
+from tidelog.client.nearest import did_you_mean
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.net.pauses import pause
 from tidelog.protocol import messages
@@ -66,6 +67,9 @@ class TopicAdmin(AdminBase):
     ) -> TopicDescription:
         """One topic: its partitions, their leaders and replicas."""
         found = await self.describe_topics([name], authorized_operations=authorized_operations, timeout=timeout)
+        error = found.failed.get(name)
+        if error is not None:
+            raise await self._with_near_names(error, name, timeout)
         return found.of(name)
 
     async def describe_topics(
@@ -162,7 +166,14 @@ class TopicAdmin(AdminBase):
         gone = await self.delete_topics([name], timeout=timeout)
         error = gone.failed.get(name)
         if error is not None and not (missing_ok and error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
-            raise error
+            raise await self._with_near_names(error, name, timeout)
+
+    async def _with_near_names(self, error: KafkaError, name: str, timeout: float | None) -> KafkaError:
+        """A topic that is not there may be misspelt: then the names that are nearly so are what helps."""
+        if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return error
+        meant = did_you_mean(name, await self.topics(timeout=timeout))
+        return error if meant is None else AdminError(error.code, f"there is no topic {name}", meant)
 
     async def delete_topics(
         self,

@@ -18,13 +18,11 @@ from collections.abc import Iterable
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import common
 from tidelog.client.consumer.subscription import Mode, SubscriptionState
+from tidelog.client.nearest import did_you_mean
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 
 logger = logging.getLogger("tidelog.client.consumer")
-
-#: How many names are offered, and how much they must have in common with what was asked for.
-_OFFERED, _LIKENESS = 3, 0.75
 
 
 class MissingTopics:
@@ -71,9 +69,9 @@ class MissingTopics:
                 if name in partitions and name not in self._cluster.metadata.absent:
                     logger.warning("%s; poll waits for it", self._no_partition(partitions[name]))
                 else:
-                    logger.warning(
-                        "there is no topic %s%s poll waits for it%s", name, near(name, topics), self._again()
-                    )
+                    meant = did_you_mean(name, topics)
+                    hint = f": {meant}" if meant else ";"
+                    logger.warning("there is no topic %s%s poll waits for it%s", name, hint, self._again())
         finally:
             self.task = None
 
@@ -84,9 +82,9 @@ class MissingTopics:
         topics = None
         for name in sorted(names):
             topics = await self._all_topics() if topics is None else topics
-            close = near(name, [other for other in topics if other != name])
-            level = logging.INFO if close == ";" else logging.WARNING
-            logger.log(level, "there was no topic %s: the broker has made it now%s", name, close.rstrip(";"))
+            meant = did_you_mean(name, [other for other in topics if other != name])
+            level, hint = (logging.WARNING, f": {meant}") if meant else (logging.INFO, "")
+            logger.log(level, "there was no topic %s: the broker has made it now%s", name, hint)
 
     async def _all_topics(self) -> list[str]:
         """None, if they cannot be had: then nothing is offered."""
@@ -108,18 +106,3 @@ class MissingTopics:
             return ""
         age = self._cluster.config[common.METADATA_MAX_AGE_MS] / 1000
         return f", and looks every {age:g} s (metadata.max.age.ms)"
-
-
-def near(name: str, topics: Iterable[str]) -> str:
-    """`: did you mean orders or order?`, or a semicolon if no name is near. What others call it by another case, or
-    with another sign between its words, is as near as can be.
-    """
-    from difflib import get_close_matches  # only for whoever made a mistake
-
-    plain = {_plain(topic): topic for topic in topics}
-    close = [plain[found] for found in get_close_matches(_plain(name), plain, _OFFERED, _LIKENESS)]
-    return f": did you mean {' or '.join(close)}?" if close else ";"
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")

@@ -17,7 +17,7 @@ from tidelog.client.cluster.metadata import TopicInfo
 from tidelog.client.consumer._records import ConsumerRecord
 from tidelog.client.consumer.core import ConsumerCore
 from tidelog.client.consumer.fetcher import Fetcher, FetchRange
-from tidelog.client.consumer.missing import near
+from tidelog.client.nearest import did_you_mean
 from tidelog.client.offsets import list_offsets
 from tidelog.client.values import OffsetAndTimestamp
 from tidelog.common.errors import UsageError
@@ -152,7 +152,8 @@ async def tail(core: ConsumerCore, topic: str, count: int) -> list[ConsumerRecor
     partitions = await partitions_for(core, topic)
     if not partitions:
         known = [name for name, info in (await list_topics(core)).items() if not info.internal]
-        raise UsageError(f"there is no topic {topic}{near(topic, known).rstrip(';')}")
+        meant = did_you_mean(topic, known)
+        raise UsageError(f"there is no topic {topic}{f': {meant}' if meant else ''}")
     begins, ends = await beginning_offsets(core, partitions), await end_offsets(core, partitions)
     found: list[ConsumerRecord] = []
     for tp in partitions:

@@ -47,6 +47,7 @@ from libc.string cimport memcpy
 from tidelog.records.kernel._header cimport Header, crc32c_init, write_header
 from tidelog.records.kernel._layout cimport CODEC_MASK, RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET
 
+from tidelog.client.durations import lock_wait
 from tidelog.client.producer.record import RecordMetadata
 from tidelog.records.codec.compression import compress
 from tidelog.records.format.attributes import Codec
@@ -529,12 +530,13 @@ cdef class RecordFuture:
             lock = allocate_lock()
             lock.acquire()
             self._when_done(lock.release)
-            if not lock.acquire(True, -1 if timeout is None else max(timeout, 0)):
+            if not lock.acquire(True, lock_wait(timeout)):
                 raise TimeoutError(f"the record is not acknowledged within {timeout:g} s")
         return self._outcome()
 
     def exception(self, timeout=None):
         """What went wrong; None if nothing did."""
+        lock_wait(timeout)  # what is wrong with this is not wrong with the record
         try:
             self.result(timeout)
         except TimeoutError:

@@ -209,11 +209,12 @@ class Producer(SendPath):
 
     def __del__(self) -> None:
         """Dropped: see `ProducerCore.abandon`."""
-        loop = self.__dict__.get("_loop")
-        if loop is not None and loop.is_begun:
-            warn_unclosed(self, "nobody hears whether its last records were written")
-            self._exit_notice.cancel()
-            loop.abandon(self._core.abandon)
+        notice = self.__dict__.get("_exit_notice")
+        if notice is not None:
+            notice.cancel()
+            if self._loop.is_begun:
+                warn_unclosed(self, "nobody hears whether its last records were written")
+                self._loop.abandon(self._core.abandon)
 
     def __enter__(self) -> Self:
         return self

@@ -20,6 +20,7 @@ from _thread import allocate_lock
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tidelog.client.durations import lock_wait
 from tidelog.client.producer._accumulator import Accumulator, PartitionBatches, TopicBatches
 from tidelog.client.producer._batch import ProducerBatch
 from tidelog.common.clock import Clock
@@ -62,7 +63,7 @@ class ColumnsFuture:
             lock = allocate_lock()
             lock.acquire()
             batch.when_done(lock.release)
-            if not lock.acquire(timeout=-1 if timeout is None else timeout):
+            if not lock.acquire(timeout=lock_wait(timeout)):
                 raise TimeoutError(f"the rows are not acknowledged within {timeout:g} s")
         return self._outcome()
 

@@ -9,6 +9,7 @@ import pytest
 from tidelog import Admin, ErrorCode, KafkaError
 from tidelog.admin import ConfigResource, NewTopic
 from tidelog.client.admin.config_names import TOPIC_CONFIGS, meant, with_meant_name
+from tidelog.common.errors import UsageError
 from tidelog.log.config import TOPIC_KEYS
 from tidelog.testing import Broker
 
@@ -61,3 +62,17 @@ def test_a_misspelt_config_is_altered(admin: Admin) -> None:
 def test_only_configs_have_names() -> None:
     error = KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, "it is there")
     assert with_meant_name(error, ["retention.mss"], TOPIC_CONFIGS) is error
+
+
+def test_a_misspelt_topic(admin: Admin) -> None:
+    for call in (admin.describe_topic, admin.delete_topic):
+        with pytest.raises(KafkaError, match=r"there is no topic ordres; did you mean orders\?$") as missing:
+            call("ordres")
+        assert missing.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(KafkaError, match=r"topics\(\) lists what there is\.$"):
+            call("quite-another")
+
+
+def test_a_name_is_no_resource(admin: Admin) -> None:
+    with pytest.raises(UsageError, match=r"expected a ConfigResource, as ConfigResource\.topic\('orders'\)"):
+        admin.alter_config("orders", {"retention.ms": 5})  # type: ignore[arg-type] # that is the point

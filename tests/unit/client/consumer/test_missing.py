@@ -10,7 +10,7 @@ import pytest
 
 from support.consumers import FACES, Face, take, values, write
 from support.patience import eventually
-from tidelog.client.consumer.missing import near
+from tidelog.common.errors import UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.testing import Broker
 
@@ -121,16 +121,6 @@ def test_a_misspelt_topic_that_the_broker_makes(face: Face, caplog: pytest.LogCa
             assert consumer.health().missing == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "offered"),
-    [
-        ("orders", ": did you mean orders?"),
-        ("ORDERS", ": did you mean orders?"),
-        ("order.items", ": did you mean order_items?"),
-        ("orderitem", ": did you mean order_items?"),
-        ("payments", ";"),
-        ("", ";"),
-    ],
-)
-def test_names_that_are_near(name: str, offered: str) -> None:
-    assert near(name, ["orders", "order_items", "audit"]) == offered
+def test_the_tail_of_a_misspelt_topic(broker: Broker, face: Face) -> None:
+    with face.consumer(broker) as consumer, pytest.raises(UsageError, match=r"no topic ordres: did you mean orders\?$"):
+        consumer.tail("ordres")
