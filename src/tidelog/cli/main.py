@@ -12,6 +12,7 @@ verify`).
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -95,8 +96,8 @@ def _through_click(words: list[str]) -> int:
         sys.stdout = None
         return 0
     except (TidelogError, OSError) as error:
-        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(str(error), err=True)
+        label = "error: " if os.environ.get("NO_COLOR") else click.style("error: ", fg="red", bold=True)
+        click.echo(f"{label}{error}", err=True)
         return 2 if isinstance(error, UsageError) else 1
 
 

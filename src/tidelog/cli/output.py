@@ -1,6 +1,7 @@
 """How every command prints.
 
-On a terminal: tables and colours, by `rich`. In a pipe: plain aligned columns, so that grep, awk and people read them.
+On a terminal: tables and colours, by `rich` (no colours, and nothing in bold, where `NO_COLOR` is set). In a pipe:
+plain aligned columns, so that grep, awk and people read them.
 Under `--json`: one JSON object per line, nothing else. Progress bars and remarks go to stderr, and the bars only when
 that is a terminal. `rich` is imported when something is drawn, not before.
 
@@ -13,16 +14,20 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions
+    from rich.table import Table
 
 #: Wider than any table.
 WIDEST = 100_000
+#: With more rows than this the parts of a wide table would be too far from each other to be read together.
+STACKED_ROWS = 30
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -106,7 +111,8 @@ class Output:
         )
 
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        console = Console(stderr=True, color_system=_colors())
+        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(description, total=total)
             yield lambda count: bar.advance(task, count)
 
@@ -114,33 +120,62 @@ class Output:
         """Made when something is drawn: rich looks at the terminal's width and colours then."""
         from rich.console import Console
 
-        return Console(file=sys.stdout)
+        return Console(file=sys.stdout, color_system=_colors())
 
     def _rich_table(self, columns: Sequence[str] | None, rows: Iterable[Sequence[object]], title: str | None) -> None:
-        """A drawn table without the columns that say nothing; where even that is too wide, a line of pairs per row."""
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-        from rich.text import Text
-
+        """A drawn table without the columns that say nothing. Where that is too wide, its columns come in parts, one
+        under the other, each behind the first column; where that cannot help, a line of pairs per row.
+        """
         if title:
             self.line(title, style="bold")
         rows = [list(row) for row in rows]
         names = list(columns) if columns is not None else ["", ""]
         shown = [index for index in range(len(names)) if not rows or any(row[index] is not None for row in rows)]
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_header=columns is not None, header_style="bold")
-        for index in shown:
-            justify: Literal["right", "left"] = "right" if _numeric(row[index] for row in rows) else "left"
-            table.add_column(names[index], justify=justify, overflow="fold")
-        for row in rows:
-            cells = [display(row[index]) for index in shown]
-            table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in cells))
         console = self._console()
+        if columns is None:
+            console.print(_table(names, rows, shown, header=False))
+            return
         unbounded = console.options.update(width=WIDEST)
-        if columns is None or console.measure(table, options=unbounded).maximum <= console.width:
-            console.print(table)
-        else:
+        parts: list[list[int]] = []
+        for index in shown:
+            if parts and _fits(console, _table(names, rows, [*parts[-1], index]), unbounded):
+                parts[-1].append(index)
+            else:
+                parts.append([shown[0], index] if parts else [index])
+        whole = all(_fits(console, _table(names, rows, part), unbounded) for part in parts)
+        if len(parts) > 1 and (not whole or len(rows) > STACKED_ROWS):
             for row in rows:
                 self.line(pairs((names[index], row[index]) for index in shown))
+            return
+        for part in parts:
+            console.print(_table(names, rows, part))
+
+
+def _colors() -> Literal["auto"] | None:
+    """None where somebody wants no colours (no-color.org); rich alone would still print in bold then."""
+    return None if os.environ.get("NO_COLOR") else "auto"
+
+
+def _table(
+    names: Sequence[str], rows: Sequence[Sequence[object]], shown: Sequence[int], *, header: bool = True
+) -> Table:
+    """Some columns of a table, as rich draws it."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_header=header, header_style="bold")
+    for index in shown:
+        justify: Literal["right", "left"] = "right" if _numeric(row[index] for row in rows) else "left"
+        table.add_column(names[index], justify=justify, overflow="fold")
+    for row in rows:
+        cells = [display(row[index]) for index in shown]
+        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in cells))
+    return table
+
+
+def _fits(console: Console, table: Table, unbounded: ConsoleOptions) -> bool:
+    return console.measure(table, options=unbounded).maximum <= console.width
 
 
 def _plain_table(columns: Sequence[str] | None, rows: Iterable[Sequence[object]], title: str | None) -> None:

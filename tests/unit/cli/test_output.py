@@ -56,6 +56,40 @@ def test_a_narrow_terminal_gets_lines_of_pairs(capsys: pytest.CaptureFixture[str
     assert "Empty" not in text
 
 
+def test_a_table_that_is_too_wide_comes_in_parts_behind_its_first_column(
+    capsys: pytest.CaptureFixture[str], monkeypatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Output()
+    out.terminal = True
+    columns = ["Partition", "Size", "From", "To"]
+    out.rows(columns, [["orders-0", 17, "2026-01-01T00:00", "2026-01-02T00:00"]])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip(" ─")]
+    assert lines == [
+        ["Partition", "Size", "From"],
+        ["orders-0", "17", "2026-01-01T00:00"],
+        ["Partition", "To"],
+        ["orders-0", "2026-01-02T00:00"],
+    ]
+    out.rows(columns, [["orders-0", 17, "2026-01-01T00:00", "2026-01-02T00:00"]] * 31)
+    assert capsys.readouterr().out.count("partition=orders-0 size=17 ") == 31
+
+
+@pytest.mark.parametrize(("value", "styled"), [("", True), ("1", False)])
+def test_without_colours_nothing_is_styled(
+    capsys: pytest.CaptureFixture[str], monkeypatch, value: str, styled: bool
+) -> None:
+    """no-color.org: set, and not empty."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", value)
+    out = Output()
+    out.terminal = True
+    out.rows(["State"], [["corrupt"]], title="verify")
+    out.line("done", style="bold red")
+    assert ("\x1b" in capsys.readouterr().out) is styled
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
