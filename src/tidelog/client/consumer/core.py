@@ -44,7 +44,7 @@ from tidelog.client.consumer.missing import MissingTopics
 from tidelog.client.consumer.positions import Positions
 from tidelog.client.consumer.reset import Reset
 from tidelog.client.consumer.subscribing import partitions_of
-from tidelog.client.consumer.subscription import Mode, PartitionState, SubscriptionState
+from tidelog.client.consumer.subscription import Mode, SubscriptionState, TopicPartitionState
 from tidelog.client.consumer.turns import Turns
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
@@ -192,7 +192,7 @@ class ConsumerCore:
     def _ask_for_more(self) -> None:
         self.post(self.engine.kick)
 
-    def _ask_again(self, part: PartitionState) -> None:
+    def _ask_again(self, part: TopicPartitionState) -> None:
         if not self.closed:
             self.post(self._move_to_stand, part)
 
@@ -206,7 +206,7 @@ class ConsumerCore:
         if self.group.membership is not None:
             self.group.membership.waiting(waits)
 
-    def _move_to_stand(self, part: PartitionState) -> None:
+    def _move_to_stand(self, part: TopicPartitionState) -> None:
         if part.stand is not None:
             part.move(*part.stand)
         self.engine.kick()

@@ -19,7 +19,7 @@ from tidelog.client.consumer._records import ConsumerRecord
 from tidelog.client.consumer.engine import Buffered, FetchEngine
 from tidelog.client.consumer.metrics import ConsumerMetrics
 from tidelog.client.consumer.records import EMPTY, ConsumerRecords
-from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.client.consumer.subscription import SubscriptionState, TopicPartitionState
 from tidelog.client.values import OffsetAndMetadata
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
@@ -37,7 +37,7 @@ class RecordDelivery:
         metrics: ConsumerMetrics,
         *,
         drained: Callable[[], None],
-        restart: Callable[[PartitionState], None],
+        restart: Callable[[TopicPartitionState], None],
         problem: Callable[[KafkaError], None],
     ) -> None:
         self._subscription = subscription
@@ -140,12 +140,12 @@ class RecordDelivery:
                 if part is not None and self._is_held(part, generations[tp]):
                     self._start_again(part)
 
-    def _step_behind(self, part: PartitionState, generation: int, place: OffsetAndMetadata | None) -> None:
+    def _step_behind(self, part: TopicPartitionState, generation: int, place: OffsetAndMetadata | None) -> None:
         """All records of a poll were seen: what follows the last one without being a record is passed, too."""
         if place is not None and self._is_held(part, generation):
             part.stand = (place.offset, place.leader_epoch)
 
-    def _is_held(self, part: PartitionState, generation: int) -> bool:
+    def _is_held(self, part: TopicPartitionState, generation: int) -> bool:
         return part.generation == generation and self._subscription.partitions.get(part.tp) is part
 
     def _next(self) -> Buffered | None:
@@ -170,7 +170,7 @@ class RecordDelivery:
         piece.part.drained += piece.cursor.size
         piece.cursor.close()
 
-    def _start_again(self, part: PartitionState) -> None:
+    def _start_again(self, part: TopicPartitionState) -> None:
         """What is buffered of this partition does not follow its position any more: drop it, and ask anew from there.
 
         The generation is counted up here, so that nothing stale is handed out from now on; the rest is the loop's to

@@ -40,7 +40,7 @@ from tidelog.client.consumer._records import Decoders, RecordCursor
 from tidelog.client.consumer.errors import OffsetOutOfRangeError, TopicRecreatedError
 from tidelog.client.consumer.fetch_request import FetchLimits, send_fetch
 from tidelog.client.consumer.fetched_batches import end_offset
-from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.client.consumer.subscription import SubscriptionState, TopicPartitionState
 from tidelog.client.offsets import READ_COMMITTED
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
@@ -67,7 +67,7 @@ _Way = tuple[int, str]
 class Buffered(NamedTuple):
     """A piece of a partition that waits to be taken; stale if the partition has moved since."""
 
-    part: PartitionState
+    part: TopicPartitionState
     generation: int
     cursor: RecordCursor
 
@@ -75,7 +75,7 @@ class Buffered(NamedTuple):
 class Asked(NamedTuple):
     """What a fetch was sent for, to compare with when its answer comes."""
 
-    part: PartitionState
+    part: TopicPartitionState
     generation: int
     position: FetchPosition
 
@@ -87,11 +87,11 @@ class Places(Protocol):
         """Begin to find what has no place, unless that is under way."""
         ...
 
-    def is_sound(self, part: PartitionState) -> bool:
+    def is_sound(self, part: TopicPartitionState) -> bool:
         """Whether it may be read from."""
         ...
 
-    def out_of_range(self, part: PartitionState, error: OffsetOutOfRangeError) -> None:
+    def out_of_range(self, part: TopicPartitionState, error: OffsetOutOfRangeError) -> None:
         """The log does not hold what was asked for."""
         ...
 
@@ -187,7 +187,7 @@ class FetchEngine:
                 self._asked.update((tp, entry.generation) for tp, entry in asked.items())
                 self._in_flight[way] = asyncio.create_task(self._fetch(way, asked))
 
-    def _may_ask(self, part: PartitionState, now: float) -> bool:
+    def _may_ask(self, part: TopicPartitionState, now: float) -> bool:
         """Whether it is wanted, not asked for already, standing on sound ground, and there is room for more of it.
 
         A partition of which nothing is buffered is asked for however full the others are: else those could starve it.
@@ -198,7 +198,7 @@ class FetchEngine:
             return False
         return part.buffered == 0 or (part.buffered < self._limits.partition_bytes and not self._full)
 
-    def _want(self, part: PartitionState, wanted: dict[_Way, dict[TopicPartition, Asked]], now: float) -> None:
+    def _want(self, part: TopicPartitionState, wanted: dict[_Way, dict[TopicPartition, Asked]], now: float) -> None:
         """Note what to ask whom for this partition."""
         metadata = self._cluster.metadata
         try:
@@ -221,7 +221,7 @@ class FetchEngine:
         purpose = _WAITING if 0 <= self._end_of(part) <= part.fetch_position else _EAGER
         wanted.setdefault((node_id, purpose), {})[part.tp] = Asked(part, part.generation, position)
 
-    def _end_of(self, part: PartitionState) -> int:
+    def _end_of(self, part: TopicPartitionState) -> int:
         """Up to where the broker shows records, as it last said; -1 if it has not."""
         return part.last_stable_offset if self._limits.isolation == READ_COMMITTED else part.high_watermark
 
@@ -326,7 +326,7 @@ class FetchEngine:
 
     # --- failures -----------------------------------------------------------------------------------------------------
 
-    def _failed(self, parts: list[PartitionState], error: KafkaError) -> None:
+    def _failed(self, parts: list[TopicPartitionState], error: KafkaError) -> None:
         """Look these up anew and wait a little. Told to the user only if waiting cannot help."""
         if not error.retriable and error.code != ErrorCode.BROKER_NOT_AVAILABLE:
             self._problem(error)
@@ -337,7 +337,7 @@ class FetchEngine:
             part.replica = NO_NODE
             self._wait(part)
 
-    def _wait(self, part: PartitionState) -> None:
+    def _wait(self, part: TopicPartitionState) -> None:
         now = self._cluster.clock.monotonic()
         part.blocked_until = now + self._cluster.wait_before_retry(part.failures)
         part.failures += 1

@@ -44,7 +44,7 @@ from tidelog.client.consumer.errors import TopicRecreatedError as TopicRecreated
 from tidelog.client.consumer.fetch_request import FetchLimits
 from tidelog.client.consumer.fetched_batches import end_offset
 from tidelog.client.consumer.metrics import ConsumerMetrics
-from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.client.consumer.subscription import SubscriptionState, TopicPartitionState
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
 from tidelog.common.uuids import ZERO_UUID
@@ -96,7 +96,7 @@ class Fetched:
 
 
 @dataclass(eq=False)
-class _RangeState(PartitionState):
+class _RangeState(TopicPartitionState):
     """A partition whose reading has an end."""
 
     end: int | None = None
@@ -116,11 +116,11 @@ class _Places:
     def start(self) -> None:
         """There is nothing to look for."""
 
-    def is_sound(self, part: PartitionState) -> bool:
+    def is_sound(self, part: TopicPartitionState) -> bool:
         """Offsets came without leader epochs: there is nothing to compare with (see `validation`)."""
         return True
 
-    def out_of_range(self, part: PartitionState, error: OffsetOutOfRangeError) -> None:
+    def out_of_range(self, part: TopicPartitionState, error: OffsetOutOfRangeError) -> None:
         part.blocked_until = self.cluster.clock.monotonic() + self.cluster.wait_before_retry(0)
         self.problem(error)
 
@@ -150,13 +150,13 @@ class _RangeEngine(FetchEngine):
         assert isinstance(part, _RangeState)
         return part.end is not None and self._end_of(part) >= part.end and self._is_current(entry)
 
-    def _pass_gap(self, part: PartitionState) -> None:
+    def _pass_gap(self, part: TopicPartitionState) -> None:
         """Unless the log is shorter by now. (A partition that has not changed, a session's answer leaves out.)"""
         assert isinstance(part, _RangeState)
         if part.end is not None and self._end_of(part) >= part.end:
             part.fetch_position = part.end
 
-    def _failed(self, parts: list[PartitionState], error: KafkaError) -> None:
+    def _failed(self, parts: list[TopicPartitionState], error: KafkaError) -> None:
         """A consumer tries for ever; a range that cannot be read for too long is given up."""
         now = self._cluster.clock.monotonic()
         for part in parts:

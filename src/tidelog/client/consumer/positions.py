@@ -26,7 +26,7 @@ from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import consumer as keys
 from tidelog.client.consumer.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
 from tidelog.client.consumer.reset import LATEST, Reset, policy
-from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.client.consumer.subscription import SubscriptionState, TopicPartitionState
 from tidelog.client.consumer.validation import needs_validation, validate
 from tidelog.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from tidelog.client.values import OffsetAndMetadata
@@ -68,7 +68,7 @@ class Positions:
         self.task: asyncio.Task[None] | None = None
         self._failures = 0
 
-    def is_sound(self, part: PartitionState) -> bool:
+    def is_sound(self, part: TopicPartitionState) -> bool:
         """Whether it may be read from: its position is of the leader's own log, as far as is known."""
         return not needs_validation(self._cluster.metadata, part)
 
@@ -85,7 +85,7 @@ class Positions:
         if missing:
             raise NoOffsetForPartitionError(missing)
 
-    def out_of_range(self, part: PartitionState, error: OffsetOutOfRangeError) -> None:
+    def out_of_range(self, part: TopicPartitionState, error: OffsetOutOfRangeError) -> None:
         """The log does not hold what was asked for. What is buffered before that place is handed out first."""
         part.blocked_until = self._cluster.clock.monotonic() + self._cluster.wait_before_retry(0)
         if part.position != part.fetch_position:
@@ -156,7 +156,7 @@ class Positions:
             return
         metadata = self._cluster.metadata
         await self._cluster.ensure_topics({part.tp.topic for part in waiting})
-        topics: dict[str, dict[TopicPartition, tuple[PartitionState, int, Reset]]] = {}
+        topics: dict[str, dict[TopicPartition, tuple[TopicPartitionState, int, Reset]]] = {}
         missing: list[TopicPartition] = []
         for part in waiting:
             known = metadata.topics.get(part.tp.topic)
@@ -172,7 +172,7 @@ class Positions:
             metadata.mark_stale({tp.topic for tp in missing})
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"not there: {', '.join(map(str, missing))}")
 
-    async def _reset_topic(self, wanted: dict[TopicPartition, tuple[PartitionState, int, Reset]]) -> None:
+    async def _reset_topic(self, wanted: dict[TopicPartition, tuple[TopicPartitionState, int, Reset]]) -> None:
         now = self._cluster.clock.time_ms()
         found = await offsets_by_reset(self._cluster, {tp: r for tp, (_, _, r) in wanted.items()}, now, self.isolation)
         for tp, (part, generation, _) in wanted.items():

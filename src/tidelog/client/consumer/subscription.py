@@ -1,4 +1,4 @@
-"""What a consumer wants and where it stands: SubscriptionState, and a `PartitionState` for each partition it reads.
+"""What a consumer wants and where it stands: the subscription, and a `TopicPartitionState` for each partition.
 
 Two threads look at a partition's state with the blocking face: the user's, inside `poll`, and the loop's. There is no
 lock between them, because every field has one writer at any time:
@@ -39,7 +39,7 @@ class Mode(Enum):
 
 
 @dataclass(eq=False)
-class PartitionState:
+class TopicPartitionState:
     """Where the reading of one partition stands.
 
     `stand` is the offset of the next record to hand out and the leader epoch of the last one that was (None: not found
@@ -124,7 +124,7 @@ class SubscriptionState:
         self.listener: Any = None
         #: How partitions without a committed offset begin, if `subscribe` said so.
         self.begin: Reset | None = None
-        self.partitions: dict[TopicPartition, PartitionState] = {}
+        self.partitions: dict[TopicPartition, TopicPartitionState] = {}
 
     @property
     def by_group(self) -> bool:
@@ -143,15 +143,15 @@ class SubscriptionState:
         self.names, self.pattern, self.server_pattern = frozenset(), None, None
         self.partitions = {}
 
-    def replace(self, partitions: Iterable[TopicPartition]) -> list[PartitionState]:
+    def replace(self, partitions: Iterable[TopicPartition]) -> list[TopicPartitionState]:
         """Hold exactly these; those that were held before keep their state. The new ones are returned."""
         wanted = dict.fromkeys(partitions)
-        added = [PartitionState(tp) for tp in wanted if tp not in self.partitions]
+        added = [TopicPartitionState(tp) for tp in wanted if tp not in self.partitions]
         new = {part.tp: part for part in added}
         self.partitions = {tp: self.partitions.get(tp) or new[tp] for tp in wanted}
         return added
 
-    def add(self, partitions: Iterable[TopicPartition]) -> list[PartitionState]:
+    def add(self, partitions: Iterable[TopicPartition]) -> list[TopicPartitionState]:
         """Hold these, too; the new ones are returned."""
         return self.replace([*self.partitions, *partitions])
 
@@ -163,7 +163,7 @@ class SubscriptionState:
             self.partitions[tp].forget_buffered()
         self.partitions = {tp: part for tp, part in self.partitions.items() if tp not in gone}
 
-    def part(self, tp: TopicPartition) -> PartitionState:
+    def part(self, tp: TopicPartition) -> TopicPartitionState:
         """Its state; UsageError if it is not ours."""
         state = self.partitions.get(tp)
         if state is None:

@@ -24,7 +24,7 @@ from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.cluster.metadata import ClusterMetadata
 from tidelog.client.consumer.errors import LogTruncationError
 from tidelog.client.consumer.reset import Reset
-from tidelog.client.consumer.subscription import PartitionState, SubscriptionState
+from tidelog.client.consumer.subscription import SubscriptionState, TopicPartitionState
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import NO_EPOCH, TopicPartition
 from tidelog.protocol.api import ApiKey
@@ -36,7 +36,7 @@ logger = logging.getLogger("tidelog.client.consumer")
 _FIRST_FOR_CONSUMERS = 3
 
 
-def needs_validation(metadata: ClusterMetadata, part: PartitionState) -> bool:
+def needs_validation(metadata: ClusterMetadata, part: TopicPartitionState) -> bool:
     """Whether a leader of a later epoch than at the last comparison is known, and we know the epoch of our place."""
     if part.stand is None or part.stand[1] == NO_EPOCH or part.validated_epoch == _leader_epoch(metadata, part.tp):
         return False
@@ -60,7 +60,7 @@ async def validate(
     topics = {part.tp.topic for part in subscription.partitions.values() if needs_validation(cluster.metadata, part)}
     try:
         await cluster.ensure_topics(topics)
-        by_leader: dict[int, list[PartitionState]] = {}
+        by_leader: dict[int, list[TopicPartitionState]] = {}
         for part in subscription.partitions.values():
             if needs_validation(cluster.metadata, part):
                 by_leader.setdefault(cluster.metadata.leader(part.tp).id, []).append(part)
@@ -74,7 +74,7 @@ async def validate(
 async def _ask(
     cluster: ClusterClient,
     node_id: int,
-    parts: list[PartitionState],
+    parts: list[TopicPartitionState],
     policy: Reset,
     problem: Callable[[Exception], None],
 ) -> None:
@@ -108,7 +108,7 @@ async def _ask(
 
 
 def _compare(
-    part: PartitionState,
+    part: TopicPartitionState,
     position: int,
     answer: Any,
     epoch: int,
