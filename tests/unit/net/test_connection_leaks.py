@@ -9,6 +9,8 @@ import socket
 import struct
 import tracemalloc
 
+import pytest
+
 from support.loop import async_test, until
 from tidelog.testing.clock import ManualClock
 
@@ -86,9 +88,18 @@ async def nothing_moves(connection):
         quiet = quiet + 1 if connection.writes == before else 0
 
 
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "when it is ready"])
 @async_test
-async def test_without_descriptors_an_answer_that_must_wait_closes_its_connection(monkeypatch):
-    sink = RecordingSink(lambda connection, frame: connection.write([framed(bytes(64 << 20))]))
+async def test_without_descriptors_an_answer_that_must_wait_closes_its_connection(monkeypatch, later):
+    def answer(connection, frame):
+        """Most answers are made later: then no request that has just come fails with them."""
+        much = [framed(bytes(64 << 20))]
+        if later:
+            asyncio.get_running_loop().call_soon(connection.write, much)
+        else:
+            connection.write(much)
+
+    sink = RecordingSink(answer)
     async with listening(sink, send_buffer=32 << 10) as (listener, host, port):
         _, writer = await asyncio.open_connection(host, port)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
 import random
@@ -88,6 +89,35 @@ def test_readers_at_the_same_time_get_their_own_bytes_in_order(segment, send_buf
         assert digests == [[(at, hashlib.md5(content[at : at + SIZE]).digest()) for at in one] for one in positions]
 
     run(main())
+
+
+class NoneLeft:
+    """The module `os` of a process without descriptors, for whoever asks for another of a socket."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __getattr__(self, name):
+        return getattr(os, name)
+
+    def dup(self, fd):
+        self.asked += 1
+        raise OSError(errno.EMFILE, "Too many open files")
+
+
+def test_without_a_descriptor_for_a_thread_the_loop_sends(segment, monkeypatch):
+    content = segment.read_bytes()
+    none_left = NoneLeft()
+    monkeypatch.setattr("tidelog.net._sendfile_threads.os", none_left)
+
+    async def main():
+        digests: list[list] = [[] for _ in range(4)]
+        async with listening(RecordingSink(Slices(segment))) as (_, host, port):
+            await asyncio.gather(*(asyncio.to_thread(read_answers, (host, port), range(8), one) for one in digests))
+        assert digests == [[(at, hashlib.md5(content[at : at + SIZE]).digest()) for at in range(8)]] * 4
+
+    run(main())
+    assert none_left.asked, "no thread was wanted"
 
 
 def test_connections_lost_in_the_middle_of_a_send_leave_nothing_open(segment):

@@ -9,7 +9,9 @@ import pytest
 
 from support.coordinator import ManualScheduler
 from tidelog.broker.config.broker_config import BrokerConfig
+from tidelog.broker.coordinator import sweep
 from tidelog.broker.coordinator.coordinators import Coordinators
+from tidelog.broker.coordinator.result import Result
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.control_messages import UpdateMetadata
 from tidelog.broker.metadata.images import PartitionState, TopicImage
@@ -97,6 +99,43 @@ def test_offsets_expire_when_the_clock_is_moved() -> None:
         await parts.coordinators.stop()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("cause", ["offsets expire", "ids expire", "a topic is deleted"])
+def test_what_walks_over_everything_gives_way_in_between(monkeypatch: pytest.MonkeyPatch, cause: str) -> None:
+    """Each look at all groups or ids is taken in slices; the requests of others come in between."""
+    monkeypatch.setattr(sweep, "SLICE", 2)
+    names = [f"n{number}" for number in range(5)]
+    looks: list[list[str]] = []
+
+    async def main() -> None:
+        parts = Parts()
+        coordinators = parts.coordinators
+        group = coordinators.group.runtime.shard_for("g").machine
+        transaction = coordinators.transaction.runtime.shard_for("t").machine
+        monkeypatch.setattr(type(group.state.offsets), "group_ids", names)
+        monkeypatch.setattr(group.state, "groups", dict.fromkeys(names))
+        monkeypatch.setattr(transaction, "transactions", dict.fromkeys(names))
+
+        def look(some: list[str] | None = None) -> Result:
+            looks.append(names if some is None else some)
+            return Result()
+
+        monkeypatch.setattr(group, "expire_offsets", look)
+        monkeypatch.setattr(group, "forget_topics", lambda topics, some=None, now=0: look(some))
+        monkeypatch.setattr(transaction, "expire_ids", look)
+        if cause == "offsets expire":
+            coordinators._expire_offsets()
+        elif cause == "ids expire":
+            coordinators._expire_ids()
+        else:
+            coordinators._on_topics([], [TopicImage("t", bytes(16), [], False)])
+        await parts.advance(0)
+        await coordinators.stop()
+
+    asyncio.run(main())
+    assert [len(look) for look in looks] == [2, 2, 1]
+    assert [name for look in looks for name in look] == names
 
 
 def test_the_wait_for_markers_ends_when_the_clock_is_moved() -> None:
