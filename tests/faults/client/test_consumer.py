@@ -21,6 +21,7 @@ from faults.client.conftest import QUICK
 from faults.client.ledger import Ledger
 from faults.client.reading import Reading
 from faults.client.test_producer import storm
+from support.steady import Steady
 from support.wire_proxy import EVERYWHERE, GARBLES, Act, At, WireProxy, cut, delay, garble, hole, refuse, split
 from tidelog import Consumer, ConsumerRecord, Producer, TopicPartition, aio, retry
 from tidelog.client.consumer.commits import CommitFailedError
@@ -184,6 +185,7 @@ def members_in_a_storm(
 ) -> list[Reading]:
     """One group after the other reads it all through a storm, in a changing company."""
     done: list[Reading] = []
+    steady, before = Steady(), proxy.storms
     stops = time.monotonic() + seconds
     while time.monotonic() < stops:
         group, reading = next(_groups), Reading(ends(topic))
@@ -195,14 +197,40 @@ def members_in_a_storm(
             follow(consumer, reading, watch, group, lambda: True)
             proxy.heal()
         done.append(reading)
-    print(f"{len(done)} groups, {proxy.storms} faults, {proxy.seen}")
+        if seconds > 60 and len(done) % 5 == 0:
+            steady.note()
+    print(f"{len(done)} groups, {proxy.storms} faults, {proxy.seen}, {[one >> 20 for one in steady.memory]} MB")
+    assert proxy.storms > before
+    if seconds > 60:
+        steady.check(megabytes=32)
     return done
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_storm(proxy: WireProxy, topic: str, watch: Any, protocol: str) -> None:
     members_in_a_storm(proxy, topic, watch, protocol, 3, 0.1)
-    assert proxy.storms
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_members_leave_nothing_behind(proxy: WireProxy, topic: str, watch: Any, protocol: str) -> None:
+    """One after the other through a storm: no object and no task of a former one is left."""
+    steady, group, positions = Steady(), next(_groups), ends(topic)
+    settings = {**SETTINGS, **PROTOCOLS[protocol], "bootstrap.servers": proxy.address, "group.id": group}
+    for _ in range(4):
+        proxy.chance = storm(0.1)
+        with Consumer(settings | {"max.poll.interval.ms": 3000}) as consumer:
+            reading = Reading(positions)
+            reading.commits = {tp: p.offset for tp, p in watch(group, positions).items() if p is not None}
+            consumer.subscribe([topic], reading)
+            deadline = time.monotonic() + PATIENCE
+            while not consumer.assignment():
+                assert time.monotonic() < deadline, consumer.health()
+                reading.read(consumer.poll(0.2))
+            proxy.heal()
+        assert not reading.wrong
+        del reading, consumer
+        steady.note()
+    steady.check_objects()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -17,6 +17,7 @@ import uvloop
 
 from faults.client.conftest import QUICK
 from faults.client.ledger import Ledger
+from support.steady import Steady
 from support.wire_proxy import EVERYWHERE, GARBLES, Act, At, WireProxy, cut, delay, garble, hole, refuse, split
 from tidelog import Producer, aio
 from tidelog.common.errors import ErrorCode
@@ -170,7 +171,7 @@ def storm(rate: float) -> Any:
 
 
 def through_a_storm(broker: Broker, proxy: WireProxy, seconds: float, rate: float, **settings: Any) -> Ledger:
-    book = ledger(broker)
+    book, before = ledger(broker), proxy.storms
     proxy.chance = storm(rate)
     with Producer({**SETTINGS, **settings}, bootstrap_servers=proxy.address) as producer:
         ends = time.monotonic() + seconds
@@ -182,7 +183,7 @@ def through_a_storm(broker: Broker, proxy: WireProxy, seconds: float, rate: floa
     print(f"{sum(map(len, book.sent.values()))} records, {proxy.storms} faults, {proxy.seen}")
     assert not book.failed
     assert book.findings(broker.address) == {}
-    assert proxy.storms
+    assert proxy.storms > before
     return book
 
 
@@ -192,8 +193,40 @@ def test_a_storm(broker: Broker, proxy: WireProxy, settings: dict[str, Any]) -> 
     through_a_storm(broker, proxy, 2, 0.1, **settings)
 
 
+def test_producers_leave_nothing_behind(broker: Broker, proxy: WireProxy) -> None:
+    """One after the other through a storm: no object and no task of a former one is left."""
+    steady = Steady()
+    for _ in range(4):
+        through_a_storm(broker, proxy, 0.3, 0.1)
+        steady.note()
+    steady.check_objects()
+
+
+def test_a_storm_on_the_callers_loop(broker: Broker, proxy: WireProxy) -> None:
+    """No task of the producer's is left on it when it is closed."""
+    book = ledger(broker)
+
+    async def main() -> None:
+        proxy.chance = storm(0.1)
+        async with aio.Producer(SETTINGS, bootstrap_servers=proxy.address) as producer:
+            for _ in range(100):
+                book.send(producer, 20)
+                await asyncio.sleep(0.005)
+            await asyncio.wait_for(producer.flush(), PATIENCE)
+            proxy.heal()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+    assert proxy.storms
+    assert not book.failed
+    assert book.findings(broker.address) == {}
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
 def test_ten_minutes_of_storms(broker: Broker, proxy: WireProxy) -> None:
+    steady = Steady()
     for _ in range(20):
         through_a_storm(broker, proxy, 30, 0.05)
+        steady.note()
+    steady.check(megabytes=32)

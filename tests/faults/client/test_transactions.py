@@ -17,6 +17,7 @@ from faults.client.copying import OurCopier
 from faults.client.ledger import read_log
 from faults.client.test_producer import storm
 from faults.coordinator.history import Copied, findings
+from support.steady import Steady
 from support.wire_proxy import Act, At, WireProxy, cut, hole, refuse
 from tidelog import Producer
 from tidelog.common.errors import ErrorCode
@@ -80,23 +81,27 @@ def test_one_fault(broker: Broker, proxy: WireProxy, fault: str) -> None:
 
 def through_a_storm(broker: Broker, proxy: WireProxy, count: int, rate: float) -> OurCopier:
     name, copier = start(broker, proxy, count)
+    before = proxy.storms
     proxy.chance = storm(rate)
     finish(broker, name, copier, count, lambda: True)
     proxy.heal()
     history = copier.history
     print(f"{proxy.storms} faults; {len(history.committed)} committed, {len(history.aborted)} aborted, "
           f"{history.cut_short} cut short, {copier.replaced} times replaced")  # fmt: skip
+    assert proxy.storms > before
     return copier
 
 
 def test_a_storm(broker: Broker, proxy: WireProxy) -> None:
     through_a_storm(broker, proxy, 1500, 0.08)
-    assert proxy.storms
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
 def test_ten_minutes_of_storms(broker: Broker, proxy: WireProxy) -> None:
-    ends = time.monotonic() + 600
+    ends, steady = time.monotonic() + 600, Steady()
     while time.monotonic() < ends:
         through_a_storm(broker, proxy, 1000, 0.05)
+        steady.note()
+    print(f"{[one >> 20 for one in steady.memory]} MB")
+    steady.check(megabytes=32)
