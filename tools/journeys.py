@@ -33,6 +33,10 @@ TAKEN = ("broker/requests/_taker.pyx", "broker/requests/_session.pyx", "broker/r
 BATCHES = ("records/kernel/_batches.pyx", "records/kernel/_walk.pyx")
 APPEND = ("log/segment/_index.pyx", "log/segment/_handles.pyx")
 OFFSETS = ("broker/coordinator/_offset_record.pyx", "broker/coordinator/group/offsets/_committed.pyx")
+PRODUCER = tuple(
+    f"client/producer/{name}.pyx"
+    for name in ("_batch", "_partition_batches", "_accumulator", "_steps", "_produce_frames")
+)
 MICRO_BATCH = "Micro-batch"
 GROUP_TAKER = "broker/handlers/groups/_group_taker.pyx"
 #: The compiled files of each journey, in the order in which they are reached.
@@ -60,7 +64,7 @@ COMPILED: dict[str, tuple[str, ...]] = {
     ),
     MICRO_BATCH: (
         *("records/kernel/_batches.pyx", "records/kernel/_columns.pyx", "records/kernel/_filter.pyx"),
-        "records/kernel/_encode.pyx",
+        *("records/kernel/_encode.pyx", *PRODUCER, "net/_gathered.pyx"),
     ),
 }
 
