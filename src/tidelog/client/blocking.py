@@ -1,11 +1,11 @@
 """The blocking face: runs the asynchronous clients in the calling thread, on an event loop of its own.
 
-    with Driver({"bootstrap.servers": "127.0.0.1:9092"}) as driver:
-        ends = driver.run(end_offsets(driver.cluster, partitions))
+    with BlockingClient({"bootstrap.servers": "127.0.0.1:9092"}) as client:
+        ends = client.run(end_offsets(client.cluster, partitions))
 
-Between two calls the loop of a `Driver` stands still: what was sent before goes on in the kernel and at the broker
-(that is how `Fetcher` reads ahead), but nothing is received into this process and no timer fires. A `BackgroundDriver`
-gets a thread for its loop: what was begun with `start` goes on while the caller does something else.
+Between two calls the loop of a `BlockingClient` stands still: what was sent before goes on in the kernel and at the
+broker (that is how `Fetcher` reads ahead), but nothing is received into this process and no timer fires. A
+`BackgroundClient` gets a thread for its loop: what was begun with `start` goes on while the caller does something else.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class BlockingClient:
 
 
 class BackgroundClient(BlockingClient):
-    """A driver whose loop gets a thread of its own with the first `start`; until then it is like the other."""
+    """One whose loop gets a thread of its own with the first `start`; until then it is like the other."""
 
     _thread: threading.Thread | None = None
 
     def start(self, operation: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin it; the future has its outcome."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._loop.run_forever, name="tidelog-driver", daemon=True)
+            self._thread = threading.Thread(target=self._loop.run_forever, name="tidelog-client", daemon=True)
             self._thread.start()
         return asyncio.run_coroutine_threadsafe(operation, self._loop)
 
