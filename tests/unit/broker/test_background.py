@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from tidelog.common.types import TopicPartition
@@ -81,7 +81,14 @@ def test_retention_deletes_what_a_changed_topic_lets_go(broker: Broker) -> None:
     until(lambda: not list(log.dir.glob("*.deleted")))
 
 
-def test_flushing_by_time_follows_a_change_of_its_interval(broker: Broker) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name", "key"),
+    [(ResourceType.BROKER, "1", "log_flush_interval_ms"), (ResourceType.TOPIC, "t", "flush_ms")],
+    ids=["of the broker", "of a topic"],
+)
+def test_flushing_by_time_follows_a_change_of_its_interval(
+    broker: Broker, kind: ResourceType, name: str, key: str
+) -> None:
     broker.create_topic("t")
     produce(broker, "t", 1)
     log = log_of(broker, "t")
@@ -89,9 +96,9 @@ def test_flushing_by_time_follows_a_change_of_its_interval(broker: Broker) -> No
     seen = rounds.get("flush", 0.0)
     until(lambda: rounds.get("flush", 0.0) > seen)
     assert log.recovery_point == 0, "it is not time yet"
-    alter(broker, ResourceType.BROKER, str(broker.server.node_id), log_flush_interval_ms="1")
+    alter(broker, kind, name, **{key: "1"})
     until(lambda: log.recovery_point == 1)
-    alter(broker, ResourceType.BROKER, str(broker.server.node_id), log_flush_interval_ms="3600000")
+    alter(broker, kind, name, **{key: "3600000"})
     produce(broker, "t", 1)
     seen = rounds["flush"]
     until(lambda: rounds["flush"] > seen)
@@ -133,12 +140,22 @@ def test_compacted_topics_are_cleaned(broker: Broker) -> None:
     assert (log.log_start_offset, log.log_end_offset) == (0, 12)
 
 
-def test_the_interval_of_deletion_is_fixed_at_the_start_as_in_kafka(tmp_path: Path) -> None:
+FIXED = ["log_retention_check_interval_ms", "log_flush_scheduler_interval_ms"]
+
+
+@pytest.mark.parametrize("key", FIXED)
+def test_the_intervals_of_the_rounds_are_fixed_at_the_start_as_in_kafka(broker: Broker, key: str) -> None:
+    """tests/interop/config/test_fixed_intervals.py asks Apache Kafka the same."""
+    with pytest.raises(KafkaException, match="Cannot update these configs dynamically"):
+        alter(broker, ResourceType.BROKER, "1", **{key: "1000"})
+
+
+def test_another_interval_of_deletion_counts_from_the_next_start(tmp_path: Path) -> None:
     rare = {**CONFIG, "log.retention.check.interval.ms": "3600000", "log.initial.task.delay.ms": "3600000"}
     with Broker(tmp_path, config=rare) as broker:
         broker.create_topic("t", config={**SMALL, "retention.ms": "1"})
         produce(broker, "t", 8)
-        with pytest.raises(Exception, match="Cannot update these configs dynamically"):
+        with pytest.raises(KafkaException, match="Cannot update these configs dynamically"):
             alter(broker, ResourceType.BROKER, str(broker.server.node_id), log_retention_check_interval_ms=QUICK)
         log = log_of(broker, "t")
         until(lambda: log.recovery_point > 0)  # other loops have come round meanwhile

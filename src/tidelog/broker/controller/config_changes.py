@@ -183,12 +183,10 @@ def check_broker_values(values: Mapping[str, str], *, per_broker: bool) -> None:
         if key is None:
             continue
         if key.update is Update.READ_ONLY:
-            text = f"Cannot update these configs dynamically: Set({name})"
+            text = f"Cannot update these configs dynamically: [{name}]"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         if key.update is Update.PER_BROKER and not per_broker:
-            text = (
-                f"Cannot update these configs at default cluster level, per-broker configs must be defined: Set({name})"
-            )
+            text = f"Cannot update these configs at default cluster level, broker id must be specified: [{name}]"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         try:
             key.parse(value)
