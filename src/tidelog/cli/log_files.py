@@ -67,20 +67,8 @@ def _snapshot(path: Path, data: bytes, base: int, output: Output) -> None:
         "Producer id", "Epoch", "Last sequence", "Last offset", "Offset delta", "Timestamp", "Coordinator epoch",
         "Open transaction",
     )  # fmt: skip
-    rows = [
-        (
-            entry.producer_id,
-            entry.epoch,
-            entry.last_sequence,
-            entry.last_offset,
-            entry.last_offset_delta,
-            entry.last_timestamp,
-            entry.coordinator_epoch,
-            entry.txn_first_offset if entry.txn_first_offset >= 0 else None,
-        )
-        for entry in producer_snapshot.decode(data, str(path))
-    ]
-    output.rows(columns, rows)
+    fields = map(producer_snapshot.fields_of, producer_snapshot.decode(data, str(path)))
+    output.rows(columns, [(*known, begun if begun >= 0 else None) for *known, begun in fields])
 
 
 def _offsets(path: Path, data: bytes, base: int, output: Output) -> None:

@@ -29,21 +29,23 @@ class CorruptSnapshotError(StorageError):
 
 def encode(entries: Iterable[ProducerStateEntry]) -> bytes:
     """The file's bytes. A producer that only has a marker here is written with sequence and offset -1."""
-    rows = [
-        _ENTRY.pack(
-            entry.producer_id,
-            entry.epoch,
-            entry.last_sequence,
-            entry.last_offset,
-            entry.last_offset_delta,
-            entry.last_timestamp,
-            entry.coordinator_epoch,
-            entry.txn_first_offset,
-        )
-        for entry in entries
-    ]
+    rows = [_ENTRY.pack(*fields_of(entry)) for entry in entries]
     body = len(rows).to_bytes(4, "big") + b"".join(rows)
     return struct.pack(">hI", _VERSION, crc32c(body)) + body
+
+
+def fields_of(entry: ProducerStateEntry) -> tuple[int, int, int, int, int, int, int, int]:
+    """An entry's numbers, in the order in which they are written."""
+    return (
+        entry.producer_id,
+        entry.epoch,
+        entry.last_sequence,
+        entry.last_offset,
+        entry.last_offset_delta,
+        entry.last_timestamp,
+        entry.coordinator_epoch,
+        entry.txn_first_offset,
+    )
 
 
 def decode(data: bytes, origin: str) -> list[ProducerStateEntry]:

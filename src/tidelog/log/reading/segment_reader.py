@@ -16,9 +16,9 @@ from tidelog.common.fs import File, FileSystem
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.names import INDEX, LOG, TIME_INDEX, TXN_INDEX, file_name
 from tidelog.log.segment import txn_index
+from tidelog.log.segment.scanning import scanned, size_of_first
 from tidelog.log.segment.txn_index import AbortedTxn
 from tidelog.records.format.batch import RecordBatch
-from tidelog.records.format.layout import LOG_OVERHEAD, entry_size
 from tidelog.records.kernel._batches import BatchRun
 
 #: How much is read at once.
@@ -212,11 +212,7 @@ class SegmentReader:
         while True:
             data = file.read_at(position, chunk)
             run = BatchRun(data)
-            broken: CorruptRecordError | None = None
-            try:
-                done = run.scan()
-            except CorruptRecordError as error:
-                broken, done = error, run.size
+            done, broken = scanned(run)
             if done:
                 yield position, run
             position += done
@@ -225,7 +221,7 @@ class SegmentReader:
                     return
                 raise CorruptRecordError(f"{self.path}: {broken.message}", position) from broken
             if done == 0:
-                needed = entry_size(data) if len(data) >= LOG_OVERHEAD else 0
+                needed = size_of_first(data)
                 if needed <= len(data) or position + needed > file.size():
                     return
                 chunk = needed

@@ -30,8 +30,8 @@ from tidelog.log.segment._seek import seek
 from tidelog.log.segment.data_file import DataFile
 from tidelog.log.segment.file_slice import FileSlice
 from tidelog.log.segment.home import Home
+from tidelog.log.segment.scanning import scanned, size_of_first
 from tidelog.log.segment.txn_index import TxnIndex
-from tidelog.records.format.layout import LOG_OVERHEAD, entry_size
 from tidelog.records.kernel._batches import BatchRun
 
 #: How much is read at once to walk batch headers: what lies between two index entries, as a rule.
@@ -361,18 +361,14 @@ class Segment:
             view = memoryview(buffer)[: end - position]
             have = self.data.read_into(position, view)
             run = BatchRun(view[:have])
-            broken: CorruptRecordError | None = None
-            try:
-                done = run.scan()
-            except CorruptRecordError as error:
-                broken, done = error, run.size
+            done, broken = scanned(run)
             if done:
                 yield position, run
             run.release()
             if broken is not None:
                 raise CorruptRecordError(f"{self.data.path}: {broken.message}", position + done) from broken
             if done == 0:  # the batch is larger than the buffer, or cut off by the end
-                needed = entry_size(view) if have >= LOG_OVERHEAD else 0
+                needed = size_of_first(view[:have])
                 if needed <= have or needed > end - position:
                     return
                 buffer = bytearray(needed)

@@ -12,8 +12,8 @@ decided by pure functions of the controller (`config_changes.py`, `logger_levels
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from tidelog.broker.controller.config_changes import (
     CLIENT_METRICS_KEYS,
@@ -69,17 +69,11 @@ async def replace(services: ConfigServices, ctx: RequestContext, request: AlterC
     Deprecated since KIP-339, as two tools that each set one key take away what the other has set; old clients send
     nothing else. Loggers cannot be asked for in it: their type came with the incremental request.
     """
-    wanted = [
-        Alteration(
-            resource.resource_type,
-            resource.resource_name,
-            [Change(config.name, AlterOperation.SET, config.value) for config in resource.configs],
-            True,
-            request.validate_only,
-        )
+    changes = [
+        [Change(config.name, AlterOperation.SET, config.value) for config in resource.configs]
         for resource in request.resources
     ]
-    return await _answered(services, wanted, AlterConfigsResponse())
+    return await _answered(services, request, changes, AlterConfigsResponse())
 
 
 async def change(
@@ -88,21 +82,26 @@ async def change(
     """IncrementalAlterConfigs. APPEND and SUBTRACT are for keys that are lists, such as `cleanup.policy`; they start
     from the default where nothing is set, and to append what is there already changes nothing.
     """
-    wanted = [
-        Alteration(
-            resource.resource_type,
-            resource.resource_name,
-            [Change(config.name, config.config_operation, config.value) for config in resource.configs],
-            False,
-            request.validate_only,
-        )
+    changes = [
+        [Change(config.name, config.config_operation, config.value) for config in resource.configs]
         for resource in request.resources
     ]
-    return await _answered(services, wanted, IncrementalAlterConfigsResponse())
+    return await _answered(services, request, changes, IncrementalAlterConfigsResponse())
 
 
-async def _answered(services: ConfigServices, wanted: list[Alteration], response: Answer) -> Answer:
-    """Carry it out, and say what became of each resource: both answers have the same form."""
+async def _answered(
+    services: ConfigServices,
+    request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
+    changes: list[list[Change]],
+    response: Answer,
+) -> Answer:
+    """Carry it out, and say what became of each resource: both requests have the same form, and so have the answers."""
+    replaced = isinstance(request, AlterConfigsRequest)
+    resources: Sequence[Any] = request.resources
+    wanted = [
+        Alteration(resource.resource_type, resource.resource_name, made, replaced, request.validate_only)
+        for resource, made in zip(resources, changes, strict=True)
+    ]
     for one, (code, text) in zip(wanted, await _alter_all(services, wanted), strict=True):
         response.responses.append(
             type(response).AlterConfigsResourceResponse(

@@ -22,6 +22,9 @@ from tidelog.protocol.messages import OffsetFetchRequest, OffsetFetchResponse
 Group = OffsetFetchRequest.OffsetFetchRequestGroup
 GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
 Topic = OffsetFetchRequest.OffsetFetchRequestTopics
+# The one list of topics that answers had before version 8.
+TopicAnswer = OffsetFetchResponse.OffsetFetchResponseTopic
+PartitionAnswer = OffsetFetchResponse.OffsetFetchResponsePartition
 
 
 async def handle(services: GroupServices, ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
@@ -70,21 +73,20 @@ async def _fetch_one_group(services: GroupServices, request: OffsetFetchRequest,
         return _failed_fetch(topics or [], ErrorCode(answer.error_code), version)
     return OffsetFetchResponse(
         topics=[
-            OffsetFetchResponse.OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    OffsetFetchResponse.OffsetFetchResponsePartition(
-                        partition_index=entry.partition_index,
-                        committed_offset=entry.committed_offset,
-                        committed_leader_epoch=entry.committed_leader_epoch,
-                        metadata=entry.metadata,
-                        error_code=entry.error_code,
-                    )
-                    for entry in topic.partitions
-                ],
-            )
+            TopicAnswer(name=topic.name, partitions=[_in_older_form(entry) for entry in topic.partitions])
             for topic in answer.topics
         ]
+    )
+
+
+def _in_older_form(entry: OffsetFetchResponse.OffsetFetchResponsePartitions) -> PartitionAnswer:
+    """A partition's offset, as it was written before version 8."""
+    return PartitionAnswer(
+        partition_index=entry.partition_index,
+        committed_offset=entry.committed_offset,
+        committed_leader_epoch=entry.committed_leader_epoch,
+        metadata=entry.metadata,
+        error_code=entry.error_code,
     )
 
 
@@ -92,17 +94,13 @@ def _failed_fetch(topics: list[Topic], code: ErrorCode, version: int) -> OffsetF
     """Before version 2 an error of the group stood in each of its partitions."""
     if version >= OffsetFetch.GROUP_ERROR:
         return OffsetFetchResponse(error_code=code)
+
+    def failed(index: int) -> PartitionAnswer:
+        return PartitionAnswer(partition_index=index, committed_offset=-1, metadata="", error_code=code)
+
     return OffsetFetchResponse(
         topics=[
-            OffsetFetchResponse.OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    OffsetFetchResponse.OffsetFetchResponsePartition(
-                        partition_index=index, committed_offset=-1, metadata="", error_code=code
-                    )
-                    for index in topic.partition_indexes
-                ],
-            )
+            TopicAnswer(name=topic.name, partitions=[failed(index) for index in topic.partition_indexes])
             for topic in topics
         ]
     )

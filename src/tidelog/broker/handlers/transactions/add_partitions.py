@@ -8,7 +8,7 @@ behalf of producers that write right away, or only verify that a partition belon
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
@@ -63,9 +63,23 @@ async def handle(
     return AddPartitionsToTxnResponse(results_by_transaction=results)
 
 
-def _partitions(topics: Iterable[Any]) -> list[TopicPartition]:
-    """The partitions of a list of topics, in its order."""
-    return [TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions]
+async def _asked(
+    services: TransactionServices,
+    ctx: RequestContext,
+    topics: Iterable[Any],
+    ask: Callable[[list[TopicPartition]], Awaitable[dict[TopicPartition, ErrorCode]]],
+) -> dict[TopicPartition, ErrorCode]:
+    """What the coordinator says of each partition, in the order of the topics, unless it need not be asked at all. An
+    error of its own holds for all of them.
+    """
+    partitions = [TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions]
+    refused = _refusals(services, ctx, partitions)
+    if refused:
+        return refused
+    try:
+        return await ask(partitions)
+    except KafkaError as error:
+        return dict.fromkeys(partitions, error.code)
 
 
 async def _add(
@@ -77,17 +91,13 @@ async def _add(
     version: int,
 ) -> dict[TopicPartition, ErrorCode]:
     """All partitions of one transaction, or none."""
-    partitions = _partitions(topics)
-    refused = _refusals(services, ctx, partitions)
-    if refused:
-        return refused
-    try:
-        await services.coordinators().transaction.add_partitions(
-            transactional_id, producer, partitions, version=version
-        )
-    except KafkaError as error:
-        return dict.fromkeys(partitions, error.code)
-    return dict.fromkeys(partitions, ErrorCode.NONE)
+
+    async def add(partitions: list[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
+        transactions = services.coordinators().transaction
+        await transactions.add_partitions(transactional_id, producer, partitions, version=version)
+        return dict.fromkeys(partitions, ErrorCode.NONE)
+
+    return await _asked(services, ctx, topics, add)
 
 
 def _refusals(
@@ -116,14 +126,11 @@ async def _verify(
     topics: Iterable[Any],
 ) -> dict[TopicPartition, ErrorCode]:
     """Whether each partition belongs to the open transaction of this very producer."""
-    partitions = _partitions(topics)
-    refused = _refusals(services, ctx, partitions)
-    if refused:
-        return refused
-    try:
+
+    async def verify(partitions: list[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
         return await services.coordinators().transaction.verify_partitions(transactional_id, producer, partitions)
-    except KafkaError as error:
-        return dict.fromkeys(partitions, error.code)
+
+    return await _asked(services, ctx, topics, verify)
 
 
 def _merged(codes: dict[TopicPartition, ErrorCode]) -> list[TopicResult]:
