@@ -81,4 +81,11 @@ READING = [
         "return part.end is not None and self._is_current(entry)",
         "unit/client/test_engines.py",
     ),
+    Mutant(
+        "fatal-answer-goes-before-records",
+        "client/consumer/fetcher.py",
+        "            fetched = self._taken()\n",
+        "            fetched = self._taken() if self._problem is None else []\n",
+        "unit/client/test_engines.py",
+    ),
 ]

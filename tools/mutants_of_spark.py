@@ -38,7 +38,7 @@ SPARK = [
             if transactions:
                 await self._check_alive(transactions)
 """,
-        """        await self._log.open()
+        """        await self._log.read()
         await self._check_alive(transactions)
         decision = await self._log.open()
         self._step("opened")
@@ -139,7 +139,7 @@ SPARK = [
         "spark-claims-live-as-the-readers-do",
         "spark/strays.py",
         "_LIVES * claim.life_ms",
-        '_LIVES * int(cluster.config["transaction.timeout.ms"])',
+        '_LIVES * cluster.config[cluster.config.definition.keys["transaction.timeout.ms"]]',
         "unit/spark/test_rival_drivers.py",
     ),
     Mutant(
@@ -155,5 +155,12 @@ SPARK = [
         "named or self._options.query_id or query_of_checkpoint(self._options.checkpoint)",
         "named",
         "unit/spark/test_writers.py",
+    ),
+    Mutant(
+        "published-position-in-a-deleted-topic",
+        "spark/stream_reader.py",
+        "self._options.group_id, done, missing_ok=True)",
+        "self._options.group_id, done)",
+        "unit/spark/test_wire_scan.py",
     ),
 ]
