@@ -19,18 +19,22 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import ClientConfig, parse
 from tidelog.client.config import producer as keys
+from tidelog.client.durations import seconds
+from tidelog.client.home_loop import HomeLoop
 from tidelog.client.producer._accumulator import SendPath
 from tidelog.client.producer._batch import RecordFuture
 from tidelog.client.producer.columns import Column, ColumnsFuture
 from tidelog.client.producer.core import Prepared, ProducerCore
 from tidelog.client.producer.record import OnDelivery, ProducerRecord
 from tidelog.client.producer.transaction_manager import OpenTransaction
+from tidelog.client.unclosed import warn_unclosed
 from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
@@ -75,20 +79,12 @@ class Producer(SendPath):
     def _stand_on(self, core: ProducerCore) -> None:
         """What is a face's own."""
         self._core = core
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._home = HomeLoop("producer")
         self._line: deque[_InLine] = deque()
         self._usher: asyncio.Task[None] | None = None
         self._attach(core.accumulator)
-        self.accumulator.wake = self._wake
-
-    def _wake(self) -> None:
-        """Ask for a turn of the sender, on the loop that the producer was first used on."""
-        loop = asyncio.get_running_loop()
-        if self._loop is None:
-            self._loop = loop
-        elif loop is not self._loop:
-            raise UsageError("this producer belongs to another event loop: make one for each")
-        loop.call_soon(self._core.sender.turn)
+        # No method of ours: tasks hold the accumulator, and would hold a producer that everybody else has dropped.
+        self._wake = self.accumulator.wake = partial(_ask_for_turn, self._home, core)
 
     def _send_slowly(
         self,
@@ -236,7 +232,7 @@ class Producer(SendPath):
         Raises KafkaError (REQUEST_TIMED_OUT) that says what was not acknowledged, if anything; what is still on its way
         then may or may not be written. Raises what a delivery callback has raised, if no call has done so before.
         """
-        error = await self._let_go(timeout)
+        error = await self._let_go(seconds(timeout))
         if error is not None:
             raise error
 
@@ -310,6 +306,17 @@ class Producer(SendPath):
         finally:
             self._core.refresh_plain()
 
+    def __repr__(self) -> str:
+        return f"<Producer of {self._core.cluster}>"
+
+    def __del__(self) -> None:
+        """Dropped: see `ProducerCore.abandon`."""
+        core = self.__dict__.get("_core")
+        if core is not None and self._home.loop is not None and not core.closed:
+            if not core.borrowed:  # else there is nothing of its own to be left open
+                warn_unclosed(self, "nobody hears whether its last records were written")
+            self._home.abandon(core.abandon)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -324,3 +331,8 @@ class Producer(SendPath):
             await self._let_go(timeout=0)
         except KafkaError:
             return
+
+
+def _ask_for_turn(home: HomeLoop, core: ProducerCore) -> None:
+    """A turn of the sender, soon, on the loop that the producer was first used on."""
+    home.here().call_soon(core.sender.turn)
