@@ -71,8 +71,8 @@ TOOLS = [
     Mutant(
         "dead-leader-asked-again",
         "client/producer/sender.py",
-        "            if outcome.code.refresh_metadata:\n",
-        "            if False:\n",
+        "        if outcome.code.refresh_metadata:\n",
+        "        if False:\n",
         "unit/cli/test_line_producer.py",
     ),
     Mutant(

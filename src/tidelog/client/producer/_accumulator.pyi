@@ -3,37 +3,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tidelog.client.producer._batch import BufferPool, ProducerBatch, RecordFuture
+from tidelog.client.producer._partition_batches import PartitionBatches, TopicBatches
 from tidelog.client.producer.record import OnDelivery, ProducerRecord
 from tidelog.common.clock import Clock
-from tidelog.common.types import TopicPartition
-
-class PartitionBatches:
-    topic_partition: TopicPartition
-    waiting: deque[ProducerBatch]
-    open: ProducerBatch | None
-    leader: int | None
-    ready: bool
-    failures: int
-    retry_at: float
-    returned: list[ProducerBatch]
-    in_flight: int
-    next_sequence: int
-    in_transaction: bool
-    records_written: int
-    def __init__(self, topic_partition: TopicPartition) -> None: ...
-    def close_open(self) -> None: ...
-    def taken(self) -> ProducerBatch: ...
-    def drop(self, batch: ProducerBatch) -> None: ...
-
-class TopicBatches:
-    name: str
-    partitions: list[PartitionBatches]
-    sticky: int
-    sticky_bytes: int
-    used_at: float
-    def __init__(self, name: str, count: int) -> None: ...
-    def grow(self, count: int) -> None: ...
-    def stick_to(self, partition: int) -> None: ...
 
 class Accumulator:
     pool: BufferPool

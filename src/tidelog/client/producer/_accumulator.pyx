@@ -42,11 +42,11 @@ from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
 from tidelog.client.producer._batch cimport (
     BufferPool, ProducerBatch, RecordFuture, size_of_headers, size_of_record,
 )
+from tidelog.client.producer._partition_batches cimport PartitionBatches, TopicBatches
 from tidelog.records.kernel._layout cimport RECORD_BATCH_OVERHEAD
 
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
-from tidelog.common.types import TopicPartition
 
 cdef extern from "tidelog/records/kernel/_murmur2.h":
     uint32_t murmur2_hash(const uint8_t* p, uint32_t length) nogil
@@ -69,72 +69,6 @@ cdef enum:
 
 #: How long a thread that hands over waits for the sender's turn, in seconds.
 _PATIENCE = 0.005
-
-
-cdef class PartitionBatches:
-    """One partition: its batches in their order, the open one last, and what its sender knows of it."""
-    cdef readonly object topic_partition
-    cdef readonly object waiting
-    cdef readonly ProducerBatch open
-    cdef public object leader           # the node that it waits for to be drained, as the sender has found it
-    cdef public bint ready              # the sender has it on its list
-    cdef public int failures            # in a row; while there are any, one batch at a time
-    cdef public double retry_at
-    cdef public list returned           # batches to be sent again, until all others are back, too
-    cdef public int in_flight
-    cdef public int64_t next_sequence
-    cdef public bint in_transaction
-    cdef public int64_t records_written
-
-    def __init__(self, topic_partition):
-        self.topic_partition = topic_partition
-        self.waiting = deque()
-        self.returned = []
-
-    def close_open(self):
-        """No more records for the last batch: it leaves as it is."""
-        if self.open is not None:
-            self.open.close()
-            self.open = None
-
-    def taken(self):
-        """Take the oldest batch, to be sent."""
-        cdef ProducerBatch batch = self.waiting.popleft()
-        batch.close()
-        if batch is self.open:
-            self.open = None
-        return batch
-
-    def drop(self, ProducerBatch batch):
-        """Take a batch out, wherever it is: it is given up."""
-        if batch is self.open:
-            self.close_open()
-        self.waiting.remove(batch)
-
-
-cdef class TopicBatches:
-    """A topic: its partitions, and which one records without a key go to at present."""
-    cdef readonly str name
-    cdef readonly list partitions
-    cdef public int sticky
-    cdef readonly Py_ssize_t sticky_bytes
-    cdef public double used_at
-
-    def __init__(self, str name, int count):
-        self.name = name
-        self.partitions = []
-        self.sticky = -1
-        self.grow(count)
-
-    def grow(self, int count):
-        """Partitions may be added to a topic at any time; they never go away while it lives."""
-        for number in range(len(self.partitions), count):
-            self.partitions.append(PartitionBatches(TopicPartition(self.name, number)))
-
-    def stick_to(self, int partition):
-        """Records without a key go there from now on."""
-        self.sticky = partition
-        self.sticky_bytes = 0
 
 
 cdef int64_t now_ms() noexcept nogil:

@@ -55,25 +55,25 @@ def note_use(list created, dict topics, double now):
 
 def due_now(lingering, list filled, double now, double linger, bint everything):
     """The partitions that have become due: a batch of theirs is full, or has lingered for long enough. Batches that
-    have are taken out of `lingering`, which has the oldest first.
+    have, or are full, are taken out of `lingering`, which has the oldest first.
     """
     # What is told here may be old news: a batch that was filled while the sender was at work may have left with the
     # turn before, and then the open batch behind it is not due.
     cdef PartitionBatches queue
     cdef ProducerBatch batch
-    cdef list due = []
+    cdef dict due = {}
     for queue in filled:
         if not queue.ready and is_due(queue, now, linger, everything):
-            due.append(queue)
+            due[queue] = None
     while lingering:
         batch = lingering[0]
-        if not (everything or batch.created <= now - linger or batch.done):
+        if not (everything or batch.closed or batch.created <= now - linger):  # (what is done is closed)
             break
         lingering.popleft()
         queue = batch.queue
         if not queue.ready and is_due(queue, now, linger, everything):
-            due.append(queue)
-    return due
+            due[queue] = None
+    return list(due)
 
 
 def next_load(ready, Py_ssize_t most, double now, double linger, bint everything, may_leave):

@@ -21,8 +21,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidelog.client.durations import lock_wait
-from tidelog.client.producer._accumulator import Accumulator, PartitionBatches, TopicBatches
+from tidelog.client.producer._accumulator import Accumulator
 from tidelog.client.producer._batch import ProducerBatch
+from tidelog.client.producer._partition_batches import PartitionBatches, TopicBatches
 from tidelog.common.clock import Clock
 from tidelog.common.errors import UsageError
 from tidelog.common.named_tuple import NamedTuple

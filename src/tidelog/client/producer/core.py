@@ -38,8 +38,9 @@ from typing import Any
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import ClientConfig, common
 from tidelog.client.config import producer as keys
-from tidelog.client.producer._accumulator import Accumulator, TopicBatches
+from tidelog.client.producer._accumulator import Accumulator
 from tidelog.client.producer._batch import ProducerBatch, RecordFuture
+from tidelog.client.producer._partition_batches import TopicBatches
 from tidelog.client.producer.columns import ColumnEncoder
 from tidelog.client.producer.delivery import Delivery, account
 from tidelog.client.producer.interceptors import InterceptorChain

@@ -13,7 +13,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.producer._accumulator import Accumulator, TopicBatches
+from tidelog.client.producer._accumulator import Accumulator
+from tidelog.client.producer._partition_batches import TopicBatches
 from tidelog.client.producer.delivery import Delivery
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition

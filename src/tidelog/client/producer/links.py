@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.producer._accumulator import PartitionBatches
+from tidelog.client.producer._partition_batches import PartitionBatches
 from tidelog.common.errors import KafkaError
 from tidelog.net.node_client import NodeClient
 

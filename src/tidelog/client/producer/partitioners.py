@@ -15,12 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tidelog.client.cluster.metadata import ClusterMetadata, Node, PartitionInfo
-from tidelog.client.producer._accumulator import TopicBatches
+from tidelog.client.cluster.metadata import ClusterMetadata, Node, PartitionInfo, TopicInfo
+from tidelog.client.producer._partition_batches import TopicBatches
+from tidelog.client.producer._steps import choose_by_load
 from tidelog.client.producer.interceptors import imported
 from tidelog.common.errors import UsageError
-from tidelog.common.rng import Rng
+from tidelog.common.rng import Rng, seeded_rng
 from tidelog.common.types import TopicPartition
+
+#: The leader of each partition, and the partitions that have one.
+_Leaders = tuple[dict[int, int], list[int]]
 
 
 class Cluster:
@@ -107,26 +111,31 @@ class StickyChoice:
         self, metadata: ClusterMetadata, rng: Rng, *, adaptive: bool, unavailable: Callable[[int], bool] | None = None
     ) -> None:
         self._metadata = metadata
-        self._rng = rng
+        # Chance of our own: to ask the system for some takes a call that gives the GIL away, for each batch.
+        self._rng = seeded_rng(rng.getrandbits(64))
         self._adaptive = adaptive
         self._unavailable = unavailable
+        self._told: dict[str, tuple[TopicInfo | None, int, _Leaders]] = {}
 
     def __call__(self, topic: TopicBatches) -> int:
-        known = self._metadata.topics.get(topic.name)
-        leaders = {number: info.leader for number, info in known.partitions.items()} if known is not None else {}
-        usable = [number for number in range(len(topic.partitions)) if leaders.get(number, -1) >= 0]
+        leaders, usable = self._leaders(topic)
         if self._adaptive and self._unavailable is not None:
             usable = [number for number in usable if not self._unavailable(leaders[number])] or usable
         if not usable:
             return self._rng.randrange(len(topic.partitions))
         if not self._adaptive or len(usable) == 1:
-            return usable[self._rng.randrange(len(usable))]
-        lengths = [len(topic.partitions[number].waiting) for number in usable]
-        longest = max(lengths)
-        if min(lengths) == longest:
-            return usable[self._rng.randrange(len(usable))]
-        chances = [longest - length + 1 for length in lengths]
-        return self._rng.choices(usable, chances)[0]
+            return usable[int(self._rng.random() * len(usable))]
+        return choose_by_load(topic, usable, self._rng.random())
+
+    def _leaders(self, topic: TopicBatches) -> _Leaders:
+        """Leaders, and the partitions that have one: found out once for what metadata says, not for each batch."""
+        known, count = self._metadata.topics.get(topic.name), len(topic.partitions)
+        told = self._told.get(topic.name)
+        if told is None or told[0] is not known or told[1] != count:
+            leaders = {number: info.leader for number, info in known.partitions.items()} if known is not None else {}
+            usable = [number for number in range(count) if leaders.get(number, -1) >= 0]
+            told = self._told[topic.name] = (known, count, (leaders, usable))
+        return told[2]
 
 
 def partitioner_of(wanted: Any, configs: Mapping[str, Any], rng: Rng) -> Any:

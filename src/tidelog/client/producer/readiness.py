@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.producer._accumulator import Accumulator, PartitionBatches
+from tidelog.client.producer._accumulator import Accumulator
 from tidelog.client.producer._batch import ProducerBatch
+from tidelog.client.producer._partition_batches import PartitionBatches
+from tidelog.client.producer._steps import due_now, is_due
 from tidelog.client.producer.leaders import Leaders
 from tidelog.client.producer.links import Link
 
@@ -29,35 +31,27 @@ class Readiness:
         self._cluster = cluster
         self._accumulator = accumulator
         self._leaders = leaders
-        self._linger = linger
+        self.linger = linger
         self._lingering: deque[ProducerBatch] = deque()
         self._retrying: list[tuple[float, int, PartitionBatches]] = []
         self._retry_count = 0
 
     @property
-    def _nothing_lingers(self) -> bool:
-        return bool(self.flushing) or self._accumulator.is_crowded or self._linger == 0
+    def nothing_lingers(self) -> bool:
+        """Whether every batch may leave as it is."""
+        return bool(self.flushing) or self._accumulator.is_crowded or self.linger == 0
 
     @property
     def next_due(self) -> float:
         """When the next batch has lingered, or waited, for long enough."""
-        due = self._lingering[0].created + self._linger if self._lingering else float("inf")
+        due = self._lingering[0].created + self.linger if self._lingering else float("inf")
         return min(due, self._retrying[0][0]) if self._retrying else due
 
-    def take_in(self, created: Iterable[ProducerBatch], filled: Iterable[PartitionBatches], now: float) -> None:
+    def take_in(self, created: list[ProducerBatch], filled: list[PartitionBatches], now: float) -> None:
         """Hear of new batches; those whose time has come become ready."""
-        # What is told here may be old news: a batch that was filled while the sender was at work may have left with the
-        # turn before, and then the open batch behind it is not due.
         self._lingering.extend(created)
-        for queue in filled:
-            if self.is_due(queue, now):
-                self.mark(queue)
-        lingering, everything = self._lingering, self._nothing_lingers
-        since = now - self._linger
-        while lingering and (everything or lingering[0].created <= since or lingering[0].done):
-            queue = lingering.popleft().queue
-            if not queue.ready and self.is_due(queue, now):
-                self.mark(queue)
+        for queue in due_now(self._lingering, filled, now, self.linger, self.nothing_lingers):
+            self.mark(queue)
         while self._retrying and self._retrying[0][0] <= now:
             self.mark(heapq.heappop(self._retrying)[2])
 
@@ -102,7 +96,4 @@ class Readiness:
 
     def is_due(self, queue: PartitionBatches, now: float) -> bool:
         """Whether its oldest batch may leave, as far as size and time go."""
-        if not queue.waiting:
-            return False
-        head = queue.waiting[0]
-        return head.closed or self._nothing_lingers or head.created + self._linger <= now
+        return is_due(queue, now, self.linger, self.nothing_lingers)

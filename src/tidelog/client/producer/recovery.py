@@ -28,10 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.client.producer._accumulator import PartitionBatches
 from tidelog.client.producer._batch import ProducerBatch
+from tidelog.client.producer._partition_batches import PartitionBatches
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import MAX_INT32
 
 #: After these nobody knows whether the batch was written.
 INDEFINITE = frozenset(
@@ -60,22 +59,11 @@ class Recovery:
         self.wanted: KafkaError | None = None
         #: The transaction is being aborted: what comes back is not worth another try.
         self.abandoning = False
-        self._idempotent = idempotent
+        self.idempotent = idempotent
         self._transactional = transactional
         self._retries = retries
         self._gave_up = gave_up
         self._gaps: dict[PartitionBatches, int] = {}
-
-    def number(self, batch: ProducerBatch, producer_id: int) -> int:
-        """The base sequence that a batch leaves with: its old one if it has one, else the partition's next."""
-        if not self._idempotent:
-            return -1
-        if batch.base_sequence >= 0 and batch.producer_id == producer_id:
-            return batch.base_sequence
-        queue: PartitionBatches = batch.queue
-        sequence = queue.next_sequence
-        queue.next_sequence = (sequence + batch.count) & MAX_INT32
-        return sequence
 
     def may_leave(self, batch: ProducerBatch) -> bool:
         """While a new id is wanted, only what must be settled under the old one leaves."""
@@ -87,7 +75,7 @@ class Recovery:
         if error.code in INDEFINITE:
             batch.in_doubt = True
         explained = bool(queue.returned) or queue in self._gaps or self.wanted is not None
-        lost_count = self._idempotent and error.code in _LOST_COUNT
+        lost_count = self.idempotent and error.code in _LOST_COUNT
         if lost_count:
             batch.in_doubt = False
             if not explained and not self._transactional:
@@ -108,7 +96,7 @@ class Recovery:
 
     def _lost(self, batch: ProducerBatch, error: KafkaError) -> None:
         queue: PartitionBatches = batch.queue
-        if not self._idempotent or batch.base_sequence < 0:
+        if not self.idempotent or batch.base_sequence < 0:
             return
         if not batch.in_doubt:
             self._gaps.setdefault(queue, batch.base_sequence)

@@ -25,22 +25,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.producer._accumulator import Accumulator, PartitionBatches
+from tidelog.client.producer._accumulator import Accumulator
 from tidelog.client.producer._batch import ProducerBatch
+from tidelog.client.producer._partition_batches import PartitionBatches
+from tidelog.client.producer._steps import next_load, note_use, note_written, seal_load
 from tidelog.client.producer.delivery import Counters, Delivery
+from tidelog.client.producer.exchanges import Exchange, Exchanges
 from tidelog.client.producer.leaders import Leaders
 from tidelog.client.producer.links import Link
-from tidelog.client.producer.produce_requests import Written, outcomes, produce_request
 from tidelog.client.producer.readiness import Readiness
 from tidelog.client.producer.recovery import Recovery
 from tidelog.common.errors import ErrorCode, KafkaError
-from tidelog.common.types import NO_OFFSET, NO_TIMESTAMP
 from tidelog.net.node_client import NodeClient
 
 logger = logging.getLogger("tidelog.client.producer")
@@ -95,12 +97,15 @@ class Sender:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._turning = False
+        self._exchanges = Exchanges(delivery, self.start)
         self._closed = False
 
     # --- turns --------------------------------------------------------------------------------------------------------
 
     def turn(self) -> None:
         """Send what can be sent now."""
+        self._turning = False
         if self._closed:  # a record that came too late: `fail_all` of the core has told its future
             self._accumulator.begin_turn()
             self._accumulator.end_turn()
@@ -117,17 +122,15 @@ class Sender:
                     self._drain(link, now)
         self._make_room()
         self._arm(now)
+        # Whoever has handed over goes on while the requests of this turn are written.
         self._accumulator.end_turn()
+        self._exchanges.push()
 
     def _take_in(self, now: float) -> None:
         """Hear of new batches."""
         created, filled = self._accumulator.begin_turn()
         self.pending.extend(created)
-        topics = self._accumulator.topics
-        for batch in created:
-            topic = topics.get(batch.topic_partition.topic)
-            if topic is not None:
-                topic.used_at = now
+        note_use(created, self._accumulator.topics, now)
         self.readiness.take_in(created, filled, now)
 
     def _expire(self, now: float) -> None:
@@ -172,7 +175,9 @@ class Sender:
                 return
             self._timer.cancel()
         self._timer_at = due
-        self._timer = asyncio.get_running_loop().call_later(max(due - now, 0.0), self._due)
+        # Up to the next millisecond: loops round to one, and a timer that comes early would find nothing to do, and the
+        # next one nothing either, until it is time.
+        self._timer = asyncio.get_running_loop().call_later(math.ceil(max(due - now, 0.0) * 1000) / 1000, self._due)
 
     def _due(self) -> None:
         """The timer has gone off (perhaps a little early: a loop's clock may lag)."""
@@ -217,110 +222,77 @@ class Sender:
         self.turn()
 
     def _load(self, link: Link, now: float) -> list[ProducerBatch]:
-        """One request's batches: the oldest of each partition that is ready, in turn, up to `max.request.size`."""
-        load: list[ProducerBatch] = []
-        size = 0
-        for _ in range(len(link.ready)):
-            queue = link.ready.popleft()
-            queue.ready = False
-            if not self._may_leave(queue):
-                continue
-            head = queue.waiting[0]
-            # It may still be open. Once closed and packed its size is final, and its place in the deque is kept: a
-            # later record begins a new batch behind it.
-            head.close()
-            head.pack()
-            if load and size + len(head) > self._delivery.max_request_size:
-                queue.ready = True
-                link.ready.appendleft(queue)
-                break
-            load.append(queue.taken())
-            size += len(head)
-            # More of the partition may follow in the next request, but after a failure only once this one is back.
-            if not queue.failures and self.readiness.is_due(queue, now):
-                queue.ready = True
-                link.ready.append(queue)
-        return load
+        """One request's batches."""
+        free = self._recovery.wanted is None and self._delivery.transactional_id is None
+        readiness = self.readiness
+        return next_load(
+            link.ready,
+            self._delivery.max_request_size,
+            now,
+            readiness.linger,
+            readiness.nothing_lingers,
+            None if free else self._may_leave,
+        )
 
     def _may_leave(self, queue: PartitionBatches) -> bool:
-        """Not while something before it comes back, and one by one after a failure. Who may not is marked ready
-        again by whatever it waits for.
-        """
-        if not queue.waiting or queue.returned or (queue.failures and queue.in_flight):
-            return False
+        """What a transaction, or a producer id that is to be renewed, has to say."""
         return self._recovery.may_leave(queue.waiting[0]) and self.admits(queue)
 
     def _post(self, link: Link, node: NodeClient, load: list[ProducerBatch]) -> None:
         """Seal the batches and send them. The answer leads to a turn."""
         delivery, identity, now = self._delivery, self._identity, self._cluster.clock.monotonic()
-        transactional = delivery.transactional_id is not None
-        for batch in load:
-            sequence = self._recovery.number(batch, identity.producer_id)
-            # A retry leaves exactly as it left before, unless it was given another number meanwhile.
-            if batch.base_sequence < 0 or batch.base_sequence != sequence or not batch.attempts:
-                batch.seal(identity.producer_id, identity.epoch, sequence, transactional)
-            batch.in_flight = True
-            batch.attempts += 1
-            batch.queue.in_flight += 1
-            self._count(batch, now)
-        request = produce_request(
-            load, transactional_id=delivery.transactional_id, acks=delivery.acks, timeout_ms=delivery.request_timeout_ms
-        )
+        transactional, idempotent = delivery.transactional_id is not None, self._recovery.idempotent
+        size, retries, waited = seal_load(load, idempotent, identity.producer_id, identity.epoch, transactional, now)
+        counters = self.counters
+        counters.batches += len(load)  # one that leaves again counts again
+        counters.retries += retries
+        counters.bytes_sent += size
+        counters.queue_total += waited
         link.in_flight += 1
         self.in_flight += 1
-        self.counters.requests += 1
-        answer = self.start(node.send(request, highest=self.highest, answered=delivery.acks != 0))
-        answer.add_done_callback(partial(self._answered, link, load, now))
+        counters.requests += 1
+        exchange = self._exchanges.begin(node, load, self.highest)
+        exchange.answer.add_done_callback(partial(self._answered, link, exchange, now))
 
-    def _count(self, batch: ProducerBatch, now: float) -> None:
-        """For `metrics()`; a batch that leaves again counts again."""
-        self.counters.batches += 1
-        self.counters.retries += batch.attempts > 1
-        self.counters.bytes_sent += len(batch)
-        self.counters.queue_total += now - batch.created
-
-    # (A request that cannot be sent, or is not answered in time, ends as an exception of its task: the batches in it
-    # come back with that error, like those that the broker refuses.)
-
-    def _answered(self, link: Link, load: list[ProducerBatch], sent: float, answer: asyncio.Future[Any]) -> None:
+    def _answered(self, link: Link, exchange: Exchange, sent: float, answer: asyncio.Future[Any]) -> None:
         link.in_flight -= 1
         self.in_flight -= 1
         took = self._cluster.clock.monotonic() - sent
         self.counters.latency_total += took
         self.counters.latency_max = max(self.counters.latency_max, took)
-        error = _error_of(answer)
-        if error is not None:
-            link.error = error
-            for batch in load:
-                self._back(batch, error)
-        elif answer.result() is None:  # acks=0: nobody answers
-            for batch in load:
-                self._back(batch, Written(NO_OFFSET, NO_TIMESTAMP))
-        else:
-            for batch, outcome in outcomes(load, answer.result()):
-                self._back(batch, outcome)
-        self.turn()
+        written, failed, error = exchange.outcome()
+        link.error = error or link.error
+        self._written(written)
+        for batch, reason in failed:
+            self._back(batch, reason)
+        self._turn_soon()
+
+    def _turn_soon(self) -> None:
+        """One turn for all answers that have come together."""
+        if not self._turning:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self.turn)
 
     # --- outcomes -----------------------------------------------------------------------------------------------------
 
-    def _back(self, batch: ProducerBatch, outcome: Written | KafkaError) -> None:
-        """A batch is no longer under way."""
+    def _written(self, outcomes: list[tuple[ProducerBatch, int, int]]) -> None:
+        """Batches are no longer under way, and where they belong: (batch, offset, log append time)."""
+        records, settled = note_written(outcomes, self._callback_failed)
+        self.counters.records_sent += records
+        for queue in settled:
+            self._settle(queue)
+
+    def _back(self, batch: ProducerBatch, outcome: KafkaError) -> None:
+        """A batch is no longer under way, and not written as far as is known."""
         queue: PartitionBatches = batch.queue
         queue.in_flight -= 1
         batch.in_flight = False
-        if isinstance(outcome, Written):
-            queue.failures = 0
-            if not batch.done:
-                queue.records_written += batch.count
-                self.counters.records_sent += batch.count
-                self._told(batch.succeed(outcome.offset, outcome.log_append_time))
-        else:
-            if outcome.code.refresh_metadata:
-                self.leaders.want([queue.topic_partition.topic])
-            # A retry that could not leave before its time is up is not worth the wait.
-            wait = self._cluster.wait_before_retry(queue.failures)
-            late = self._cluster.clock.monotonic() + wait > batch.created + self._delivery.delivery_timeout
-            self._recovery.failed(batch, outcome, hopeless=late)
+        if outcome.code.refresh_metadata:
+            self.leaders.want([queue.topic_partition.topic])
+        # A retry that could not leave before its time is up is not worth the wait.
+        wait = self._cluster.wait_before_retry(queue.failures)
+        late = self._cluster.clock.monotonic() + wait > batch.created + self._delivery.delivery_timeout
+        self._recovery.failed(batch, outcome, hopeless=late)
         self._settle(queue)
 
     def _settle(self, queue: PartitionBatches) -> None:
@@ -387,13 +359,3 @@ class Sender:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
-def _error_of(answer: asyncio.Future[Any]) -> KafkaError | None:
-    """What went wrong with an exchange, as a KafkaError: anything else is the end of a connection, too."""
-    if answer.cancelled():
-        return KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed")
-    error = answer.exception()
-    if error is None or isinstance(error, KafkaError):
-        return error
-    return KafkaError(ErrorCode.NETWORK_EXCEPTION, str(error))

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient, CoordinatorType
-from tidelog.client.producer._accumulator import PartitionBatches
+from tidelog.client.producer._partition_batches import PartitionBatches
 from tidelog.client.producer.produce_requests import LAST_BY_NAME, LAST_EXPLICIT
 from tidelog.client.producer.recovery import Recovery
 from tidelog.client.producer.sender import Sender

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from tidelog.client.cluster.metadata import ClusterMetadata, Node, PartitionInfo, TopicInfo
-from tidelog.client.producer._accumulator import TopicBatches
 from tidelog.client.producer._batch import BufferPool, ProducerBatch
+from tidelog.client.producer._partition_batches import TopicBatches
 from tidelog.client.producer.partitioners import (
     Cluster,
     RandomPartitioner,

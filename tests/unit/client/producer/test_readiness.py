@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tidelog.client.producer._accumulator import Accumulator, TopicBatches
+from tidelog.client.producer._accumulator import Accumulator
+from tidelog.client.producer._partition_batches import TopicBatches
 from tidelog.client.producer.readiness import Readiness
 from tidelog.testing.clock import ManualClock
 
