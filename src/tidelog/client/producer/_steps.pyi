@@ -23,5 +23,5 @@ def seal_load(
     load: list[ProducerBatch], idempotent: bool, producer_id: int, epoch: int, transactional: bool, now: float
 ) -> tuple[int, int, float]: ...
 def note_written(
-    outcomes: list[tuple[ProducerBatch, int, int]], told: Callable[[Exception], None]
+    outcomes: list[tuple[ProducerBatch, int, int]], told: Callable[[BaseException], None]
 ) -> tuple[int, list[PartitionBatches]]: ...
