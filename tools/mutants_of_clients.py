@@ -43,7 +43,7 @@ CLIENTS = [
     Mutant(
         "receive-buffer-has-no-effect",
         "net/dialing.py",
-        "if line.receive_buffer >= 0:",
+        "if options.receive_buffer >= 0:",
         "if False:",
         "unit/client/cluster/test_connections.py",
     ),

@@ -21,7 +21,7 @@ from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.control_messages import UpdateMetadata
 from tidelog.broker.metadata.images import BrokerImage, PartitionState, TopicImage
 from tidelog.broker.metadata.topic_configs import TopicConfigs
-from tidelog.broker.metrics import Metrics
+from tidelog.broker.metrics import BrokerMetrics
 from tidelog.broker.network.dispatcher import Dispatcher
 from tidelog.broker.network.server import SocketServer
 from tidelog.broker.purgatory.purgatories import Purgatories
@@ -88,7 +88,7 @@ class MiniBroker:
         )
         self.configs = TopicConfigs(self.config)
         self.metadata = MetadataCache()
-        self.metrics = Metrics()
+        self.metrics = BrokerMetrics()
         self.log_manager = LogManager([path], fs=fs, clock=clock, rng=self.rng)
         self.coordinators = None
         #: Takes the leaders' wishes for their in-sync replicas, if a test sets it.

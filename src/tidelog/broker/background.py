@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.broker import config as keys
 from tidelog.broker.config.broker_config import BrokerConfig
-from tidelog.broker.metrics import Metrics
+from tidelog.broker.metrics import BrokerMetrics
 from tidelog.broker.purgatory.timer import LoopTimer
 from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.common.clock import Clock
@@ -58,7 +58,7 @@ class Background:
         replicas: ReplicaManager,
         clock: Clock,
         timer: LoopTimer,
-        metrics: Metrics,
+        metrics: BrokerMetrics,
         spawn: Spawn,
     ) -> None:
         self._config = config

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from tidelog.broker.metadata.cache import MetadataCache
-from tidelog.broker.metrics import Metrics, Traffic
+from tidelog.broker.metrics import BrokerMetrics, Traffic
 from tidelog.broker.replication.manager import ReplicaManager
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.log.manager.manager import LogManager
@@ -31,7 +31,7 @@ class Exposition:
 
     def __init__(
         self,
-        metrics: Metrics,
+        metrics: BrokerMetrics,
         metadata: MetadataCache,
         log_manager: LogManager,
         replicas: ReplicaManager,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from tidelog.common.named_tuple import NamedTuple
 
 
-class Metrics:
+class BrokerMetrics:
     """One per broker. Who counts adds to a number in place; who shows them takes them down in one go."""
 
     def __init__(self) -> None:

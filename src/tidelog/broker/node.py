@@ -39,7 +39,7 @@ from tidelog.broker.identity import settle_identity
 from tidelog.broker.metadata.cache import MetadataCache
 from tidelog.broker.metadata.registration import Registration
 from tidelog.broker.metadata.topic_configs import TopicConfigs
-from tidelog.broker.metrics import Metrics
+from tidelog.broker.metrics import BrokerMetrics
 from tidelog.broker.store import paths
 from tidelog.broker.store.api import Store, ensure_paths
 from tidelog.broker.store.local import FILE_NAME, LocalStore
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class BrokerNode:
-    """`async with BrokerNode({...}) as node:` starts and stops it."""
+class BrokerCore:
+    """`async with BrokerCore({...}) as node:` starts and stops it."""
 
     # In the order in which they come to be; a start that fails half way leaves the later ones unset.
     log_manager: LogManager
@@ -96,7 +96,7 @@ class BrokerNode:
         self.fs = fs
         self.rng = rng or system_rng()
         self.metadata = MetadataCache()
-        self.metrics = Metrics()
+        self.metrics = BrokerMetrics()
         self.configs = TopicConfigs(self.config)
         self.node_id = -1
         self.group_configs: dict[str, Mapping[str, str]] = {}  # of single groups, by group id
@@ -140,7 +140,7 @@ class BrokerNode:
         if self.node_id >= 0 and not again:
             logger.info("Node %d has stopped", self.node_id)
 
-    async def __aenter__(self) -> BrokerNode:
+    async def __aenter__(self) -> BrokerCore:
         await self.start()
         return self
 

@@ -21,7 +21,7 @@ from tidelog.broker.config.broker_config import BrokerConfig
 from tidelog.broker.config.endpoints import ANY_ADDRESS, Endpoint
 from tidelog.broker.metadata.registration import advertised_endpoints
 from tidelog.broker.network.loops import refuse_other_loops
-from tidelog.broker.node import BrokerNode
+from tidelog.broker.node import BrokerCore
 from tidelog.common.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidelog.broker.network.server import SocketServer
 
 
-class Broker(BrokerNode):
+class Broker(BrokerCore):
     """One broker. `async with Broker({...}) as broker:` starts and stops it.
 
     It builds and wires, and does nothing else: what it adds to a node is the way from sockets to the node's parts.

@@ -24,6 +24,7 @@ from tidelog.protocol.messages import AddPartitionsToTxnRequest, EndTxnRequest, 
 
 if TYPE_CHECKING:
     from tidelog.client.admin.aio import Admin
+    from tidelog.client.admin.transactions import TransactionListing
 
 # The newest versions of the protocol before KIP-890's second part: the epoch stays the same until the next init.
 _LAST_INIT, _LAST_ADD, _LAST_END = 5, 3, 4
@@ -36,15 +37,7 @@ COMPLETE_ABORT = "CompleteAbort"
 PREPARE_COMMIT = "PrepareCommit"
 
 
-class TransactionListing(NamedTuple):
-    """One row of ListTransactions."""
-
-    transactional_id: str
-    producer_id: int
-    state: str
-
-
-class TransactionDescription(NamedTuple):
+class DescribedTransaction(NamedTuple):
     """What the coordinator knows of a transactional id, whether or not a transaction of it is open."""
 
     transactional_id: str
@@ -124,17 +117,13 @@ async def list_transactions(
     Each broker goes through all ids that it remembers (seven days of them): not for every day.
     """
     found = await _admin(cluster).list_transactions(states=states)
-    return [
-        TransactionListing(each.transactional_id, each.producer_id, str(each.state))
-        for each in found
-        if each.transactional_id.startswith(prefix)
-    ]
+    return [each for each in found if each.transactional_id.startswith(prefix)]
 
 
-async def describe_transaction(cluster: ClusterClient, transactional_id: str) -> TransactionDescription:
+async def describe_transaction(cluster: ClusterClient, transactional_id: str) -> DescribedTransaction:
     """What the coordinator knows of the id; KafkaError TRANSACTIONAL_ID_NOT_FOUND if nothing."""
     found = (await _admin(cluster).describe_transactions([transactional_id])).of(transactional_id)
-    return TransactionDescription(
+    return DescribedTransaction(
         transactional_id,
         found.producer_id,
         found.producer_epoch,

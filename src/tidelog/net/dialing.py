@@ -22,8 +22,14 @@ from tidelog.net.stages import dns_failed, tcp_failed, tls_failed
 Address = tuple[socket.AddressFamily, tuple[str, int] | tuple[str, int, int, int]]
 
 
-class Line(NamedTuple):
-    """How to connect. Buffers of -1 are the system's choice; `dedicated` is explained in `ClientConnection`."""
+class DialOptions(NamedTuple):
+    """How to connect.
+
+    `timeout` is for all three stages together: a name that is slow to look up leaves less for the others. Buffers of -1
+    are the system's choice: Linux then lets them grow with what the path can carry, which a size of one's own ends.
+    With `tls` the name that was dialled is the one that the certificate has to be for. `dedicated` is explained in
+    `ClientConnection`, and means nothing under TLS, where the loop itself reads the socket.
+    """
 
     timeout: float = 10.0
     tls: ssl.SSLContext | None = None
@@ -32,27 +38,29 @@ class Line(NamedTuple):
     dedicated: bool = False
 
 
-async def dial(host: str, port: int, line: Line) -> ClientConnection:
-    """An open connection, or `ConnectError`."""
+async def dial(host: str, port: int, options: DialOptions) -> ClientConnection:
+    """An open connection, or `ConnectError`, which says how far it came: a name that nobody knows, a port that nobody
+    listens on and a certificate that nobody trusts are mended by different people.
+    """
     peer, loop = f"{host}:{port}", asyncio.get_running_loop()
-    deadline = loop.time() + line.timeout
+    deadline = loop.time() + options.timeout
     try:
         async with asyncio.timeout_at(deadline):
             addresses = await addresses_of(host, port)
     except OSError as error:  # a TimeoutError is one
         raise dns_failed(peer, host, error) from error
-    sock = await _connect_any(peer, addresses, line, deadline)
+    sock = await _connect_any(peer, addresses, options, deadline)
     try:
         async with asyncio.timeout_at(deadline):
             _, connection = await loop.create_connection(
-                lambda: ClientConnection(peer, dedicated=line.dedicated and line.tls is None),
+                lambda: ClientConnection(peer, dedicated=options.dedicated and options.tls is None),
                 sock=sock,
-                ssl=line.tls,
-                server_hostname=host if line.tls else None,
+                ssl=options.tls,
+                server_hostname=host if options.tls else None,
             )
     except OSError as error:
         sock.close()
-        if line.tls is None:
+        if options.tls is None:
             raise tcp_failed(peer, error) from error
         raise tls_failed(peer, error) from error
     except BaseException:
@@ -93,8 +101,12 @@ async def canonical_names(host: str, port: int) -> list[tuple[str, int]]:
     return list(dict.fromkeys(names))
 
 
-async def _connect_any(peer: str, addresses: list[Address], line: Line, deadline: float) -> socket.socket:
-    """The first that answers. Of those that do not, the last one's error stands for all."""
+async def _connect_any(peer: str, addresses: list[Address], options: DialOptions, deadline: float) -> socket.socket:
+    """The first that answers. Of those that do not, the last one's error stands for all.
+
+    What is left of the time is shared by the addresses that are left: one that swallows packets (a firewall, a machine
+    that is off) cannot use up the time of the next, which may be the one that works.
+    """
     loop = asyncio.get_running_loop()
     failure: OSError = ConnectionError(f"{peer} has no address")
     for tried, (family, address) in enumerate(addresses):
@@ -102,7 +114,7 @@ async def _connect_any(peer: str, addresses: list[Address], line: Line, deadline
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
             sock.setblocking(False)
-            _size_buffers(sock, line)
+            _size_buffers(sock, options)
             async with asyncio.timeout(max(share, 0.0)):
                 await loop.sock_connect(sock, address)
             return sock
@@ -115,9 +127,9 @@ async def _connect_any(peer: str, addresses: list[Address], line: Line, deadline
     raise tcp_failed(peer, failure) from failure
 
 
-def _size_buffers(sock: socket.socket, line: Line) -> None:
+def _size_buffers(sock: socket.socket, options: DialOptions) -> None:
     """Linux doubles what is asked for, to have room for its own book-keeping, and keeps to its own limits."""
-    if line.send_buffer >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, line.send_buffer)
-    if line.receive_buffer >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, line.receive_buffer)
+    if options.send_buffer >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer)
+    if options.receive_buffer >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer)

@@ -22,7 +22,7 @@ from typing import Any
 
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError, UsageError
 from tidelog.net.client_connection import Buffer, ClientConnection
-from tidelog.net.dialing import Line, dial
+from tidelog.net.dialing import DialOptions, dial
 from tidelog.net.stages import api_versions_failed, sasl_failed
 from tidelog.protocol.api import API, ApiKey, spec_of
 from tidelog.protocol.headers import decode_response, encode_request_parts
@@ -83,8 +83,8 @@ class NodeClient:
         `dedicated`: nobody else uses this event loop, see `ClientConnection`; `connect_timeout` is for name, TCP and
         TLS, each request after that has its own.
         """
-        line = Line(connect_timeout, tls, send_buffer, receive_buffer, dedicated)
-        connection = await dial(host, port, line)
+        options = DialOptions(connect_timeout, tls, send_buffer, receive_buffer, dedicated)
+        connection = await dial(host, port, options)
         node = cls(connection, client_id=client_id, request_timeout=request_timeout)
         try:
             try:

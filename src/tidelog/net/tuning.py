@@ -1,4 +1,9 @@
-"""Socket options that every connection of a broker gets."""
+"""Socket options that every connection of a broker gets.
+
+All of them are about waiting. Nagle's algorithm would hold a small answer back until the one before is acknowledged; a
+peer whose machine lost power says no good-bye, and only keep-alive finds that out; pacing spreads over time what could
+leave at once.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     loop.run_until_complete(main())         # a week of retention, expiry and time-outs passes in a second
 
 Everything of a broker below its sockets runs on it as on any asyncio loop: logs, store, controller, replicas,
-purgatories, coordinators (`tidelog.broker.node.BrokerNode`), and the handlers of requests
-(`BrokerNode.handler_services`). Three things differ.
+purgatories, coordinators (`tidelog.broker.node.BrokerCore`), and the handlers of requests
+(`BrokerCore.handler_services`). Three things differ.
 
 - **Time** is a number. It stands still while anything is ready to run, and then becomes the time of the next timer:
   what a program does takes no time, what it waits for takes exactly as long as it says. Give parts that ask for the

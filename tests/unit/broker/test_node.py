@@ -15,7 +15,7 @@ import pytest
 from support.appending import append
 from tidelog.broker.controller.topic_plans import NewTopic
 from tidelog.broker.coordinator.transaction.machine import ProducerIdentity
-from tidelog.broker.node import BrokerNode
+from tidelog.broker.node import BrokerCore
 from tidelog.broker.store import paths
 from tidelog.broker.store.errors import NodeExistsError
 from tidelog.broker.store.local import LocalStore
@@ -91,7 +91,7 @@ def commit_of(offset: int) -> OffsetCommitRequest:
     )
 
 
-async def work(node: BrokerNode, clock: LoopClock, facts: list[Any]) -> None:
+async def work(node: BrokerCore, clock: LoopClock, facts: list[Any]) -> None:
     made = await node.controller.create_topics(
         [NewTopic("t", 2, 1, configs={"retention.ms": str(int(3 * HOUR * 1000)), "segment.ms": str(int(HOUR * 1000))})]
     )
@@ -118,13 +118,13 @@ async def work(node: BrokerNode, clock: LoopClock, facts: list[Any]) -> None:
     facts.append(("hours later", clock.time_ms(), *ends(node, T0), *ends(node, T1), committed(node)))
 
 
-def ends(node: BrokerNode, tp: TopicPartition) -> tuple[int, int, int]:
+def ends(node: BrokerCore, tp: TopicPartition) -> tuple[int, int, int]:
     partition = node.replicas.partition(tp)
     assert partition is not None
     return partition.log.log_start_offset, partition.log.last_stable_offset, partition.log.log_end_offset
 
 
-def committed(node: BrokerNode) -> int:
+def committed(node: BrokerCore) -> int:
     """Partitions for which the group has an offset."""
     machine = node.coordinators.group.runtime.shard_for("g").machine
     return len(machine.state.offsets.of_group("g"))
@@ -137,10 +137,10 @@ def life(home: Path) -> tuple[list[Any], list[Event]]:
     config = {**CONFIG, "log.dirs": str(home)}
 
     async def main() -> None:
-        async with BrokerNode(config, clock=clock, rng=rng) as node:
+        async with BrokerCore(config, clock=clock, rng=rng) as node:
             await work(node, clock, facts)
         await asyncio.sleep(HOUR)
-        async with BrokerNode(config, clock=clock, rng=rng) as node:
+        async with BrokerCore(config, clock=clock, rng=rng) as node:
             await asyncio.sleep(MINUTE)
             facts.append(("again", node.controller.epoch, *ends(node, T0), *ends(node, T1), committed(node)))
             assert node.failure is None
@@ -198,7 +198,7 @@ def test_a_node_whose_id_is_taken_fails_in_order(tmp_path: Path) -> None:
         store = LocalStore()
         clock = LoopClock(asyncio.get_running_loop())
         nodes = [
-            BrokerNode({**CONFIG, "log.dirs": str(tmp_path / name), "node.id": "1"}, clock=clock, store=store)
+            BrokerCore({**CONFIG, "log.dirs": str(tmp_path / name), "node.id": "1"}, clock=clock, store=store)
             for name in ("one", "two")
         ]
         async with nodes[0]:
@@ -221,7 +221,7 @@ def test_a_node_alone_needs_neither_the_network_nor_uvloop(tmp_path: Path) -> No
 
 
 def test_a_start_that_fails_leaves_no_task_behind(tmp_path: Path) -> None:
-    class Failing(BrokerNode):
+    class Failing(BrokerCore):
         def _meanwhile(self) -> None:
             raise OSError("not today")
 

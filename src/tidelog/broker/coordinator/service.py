@@ -30,7 +30,7 @@ class Service:
 
     async def write_to(self, shard: Shard, handler: Callable[[Any], Result | None]) -> Any:
         """The same for a shard that is at hand already."""
-        outcome = Outcome()
+        outcome = PendingAnswer()
         shard.write(handler, outcome)
         return outcome.get() if outcome.known else await outcome.wait(Handoff())
 
@@ -43,12 +43,12 @@ class Service:
 
         Replies come from the midst of the machine, which must not be asked anything new then: the loop wakes who waits.
         """
-        outcome = Outcome()
+        outcome = PendingAnswer()
         self.runtime.shard_for(key).write(lambda machine: handler(machine, outcome), outcome)
         return outcome.get() if outcome.known else await outcome.wait(asyncio.get_running_loop().create_future())
 
 
-class Outcome:
+class PendingAnswer:
     """The answer of one write, for whom it is called: often it is known before anybody has to wait for it."""
 
     __slots__ = ("_error", "_future", "_response", "known")

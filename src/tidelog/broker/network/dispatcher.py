@@ -23,7 +23,7 @@ from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.failure import failed
 from tidelog.broker.handlers.records._fetch import FetchAnswer
 from tidelog.broker.handlers.services import Services
-from tidelog.broker.metrics import Metrics
+from tidelog.broker.metrics import BrokerMetrics
 from tidelog.broker.network.stepper import Done, Later, Stepper
 from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
@@ -72,7 +72,7 @@ class ApiRoute(NamedTuple):
 class Dispatcher:
     """One for all connections of a broker; at most one request of each is under way."""
 
-    def __init__(self, services: Services, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, services: Services, metrics: BrokerMetrics, clock: Clock) -> None:
         self._services = services
         self._metrics = metrics
         self._clock = clock

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, Unpack
 
 from tidelog.client.admin.acls import AclAdmin
-from tidelog.client.admin.call import Counters
+from tidelog.client.admin.call import CallCounters
 from tidelog.client.admin.cluster import ClusterAdmin
 from tidelog.client.admin.configs import ConfigAdmin
 from tidelog.client.admin.features import FeatureAdmin
@@ -75,14 +75,14 @@ class Admin(
 
     def __init__(self, config: Mapping[str, object] | None = None, **keywords: Unpack[AdminKeywords]) -> None:
         self._cluster = ClusterClient(parse(keys.KEYS, config, keywords))
-        self._counters = Counters()
+        self._counters = CallCounters()
 
     @classmethod
     def over(cls, cluster: ClusterClient) -> Self:
         """An Admin that uses the connections of somebody else, who also closes them."""
         admin = cls.__new__(cls)
         admin._cluster, admin._is_owned = cluster, True
-        admin._counters = Counters()
+        admin._counters = CallCounters()
         return admin
 
     async def close(self) -> None:

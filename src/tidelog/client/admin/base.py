@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidelog.client.admin.call import Call, Counters
+from tidelog.client.admin.call import Call, CallCounters
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.config import admin as keys
 from tidelog.client.config import common
@@ -15,7 +15,7 @@ class AdminBase:
     """
 
     _cluster: ClusterClient
-    _counters: Counters
+    _counters: CallCounters
 
     def _call(self, timeout: float | None) -> Call:
         """A call that begins now; `timeout` in seconds, else `default.api.timeout.ms`.

@@ -56,7 +56,7 @@ _MAY_BE_NEW = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN
 
 
 @dataclass
-class Counters:
+class CallCounters:
     """What an Admin has done so far."""
 
     calls: int = 0
@@ -83,7 +83,7 @@ class _Ways(NamedTuple, Generic[K, V]):
 class Call:
     """A cluster, and a time by which everything is over."""
 
-    def __init__(self, cluster: ClusterClient, timeout: float, retries: int, counters: Counters) -> None:
+    def __init__(self, cluster: ClusterClient, timeout: float, retries: int, counters: CallCounters) -> None:
         self.cluster = cluster
         self.limit = timeout
         self._retries = retries
@@ -95,7 +95,7 @@ class Call:
     def over(cls, cluster: ClusterClient, timeout: float | None = None) -> Call:
         """A call of somebody who has a cluster client and no Admin."""
         limit = cluster.config[common.DEFAULT_API_TIMEOUT_MS] / 1000 if timeout is None else timeout
-        return cls(cluster, limit, MAX_INT32, Counters())
+        return cls(cluster, limit, MAX_INT32, CallCounters())
 
     @property
     def age(self) -> float:

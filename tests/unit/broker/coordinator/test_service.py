@@ -10,7 +10,7 @@ import pytest
 from support.coordinator import GroupHarness
 from support.loop import async_test
 from tidelog.broker.coordinator.result import Result
-from tidelog.broker.coordinator.service import Outcome, Service
+from tidelog.broker.coordinator.service import PendingAnswer, Service
 from tidelog.common.errors import ErrorCode, KafkaError
 
 
@@ -57,7 +57,7 @@ async def test_a_reply_that_comes_later_is_waited_for() -> None:
 
 @async_test
 async def test_an_answer_to_somebody_who_is_gone_is_dropped() -> None:
-    outcome = Outcome()
+    outcome = PendingAnswer()
     future = outcome.wait(asyncio.get_running_loop().create_future())
     future.cancel()
     outcome("too late")

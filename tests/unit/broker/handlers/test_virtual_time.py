@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tidelog.broker.metrics import Metrics
+from tidelog.broker.metrics import BrokerMetrics
 from tidelog.broker.network.dispatcher import Dispatcher
-from tidelog.broker.node import BrokerNode
+from tidelog.broker.node import BrokerCore
 from tidelog.broker.requests._session import Session
 from tidelog.broker.workers import Workers
 from tidelog.common.rng import seeded_rng
@@ -63,9 +63,9 @@ class Connection:
 class Requests:
     """Each on a connection of its own, by way of the dispatcher."""
 
-    def __init__(self, node: BrokerNode) -> None:
+    def __init__(self, node: BrokerCore) -> None:
         self.workers = Workers(1, 100, make_executor=InPlace)
-        self._dispatcher = Dispatcher(node.handler_services(self.workers), Metrics(), node.clock)
+        self._dispatcher = Dispatcher(node.handler_services(self.workers), BrokerMetrics(), node.clock)
 
     async def ask(self, key: ApiKey, version: int, request: Any) -> Any:
         connection = Connection()
@@ -120,7 +120,7 @@ def packed(clock: LoopClock, size: int) -> bytes:
     return bytes(builder.build())
 
 
-async def serve(node: BrokerNode, clock: LoopClock, facts: list[Any]) -> None:
+async def serve(node: BrokerCore, clock: LoopClock, facts: list[Any]) -> None:
     requests = Requests(node)
     topic = m.CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
     made = await requests.ask(ApiKey.CREATE_TOPICS, 5, m.CreateTopicsRequest(topics=[topic], timeout_ms=1000))
@@ -157,7 +157,7 @@ def life(home: Path) -> list[Any]:
     clock = LoopClock(loop)
 
     async def main() -> None:
-        async with BrokerNode({**CONFIG, "log.dirs": str(home)}, clock=clock, rng=seeded_rng(7)) as node:
+        async with BrokerCore({**CONFIG, "log.dirs": str(home)}, clock=clock, rng=seeded_rng(7)) as node:
             await serve(node, clock, facts)
             assert node.failure is None
 
