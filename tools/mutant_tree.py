@@ -20,6 +20,8 @@ FOLDERS = ("src", "tests", "tools", "docs", "examples", "build")  # with the las
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 #: What a fault raises that is no fault but a slip of whoever wrote it: the test noticed that the code does not run.
 SLIPS = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError")
+#: What is raised by who waited for something that did not come. It may never come; it may be a busy machine as well.
+TIME_OUTS = ("TimeoutError", "TimeoutExpired")
 
 
 class Ending(Enum):
@@ -108,7 +110,7 @@ def _failure(lines: list[dict[str, str]], output: str) -> Failure:
             kind = error.partition(":")[0].rpartition(".")[2]
             if line["event"] == "uncollected" or kind in SLIPS:
                 return Failure(test, Ending.DID_NOT_RUN, error)
-            return Failure(test, Ending.TIMED_OUT if kind == "TimeoutError" else Ending.FAILED, error)
+            return Failure(test, Ending.TIMED_OUT if kind in TIME_OUTS else Ending.FAILED, error)
     ended = {line["test"] for line in lines if line["event"] == "ended"}
     for line in lines:
         if line["test"] not in ended:

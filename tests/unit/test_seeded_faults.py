@@ -51,6 +51,7 @@ OTHER = {"event": "began", "test": "tests/a.py::test_other"}, {"event": "ended",
         ("ValueError: NameError", "failed"),
         ("TimeoutError", "timed out"),
         ("concurrent.futures._base.TimeoutError: too long", "timed out"),
+        ("subprocess.TimeoutExpired: Command '['x']' timed out after 60 seconds", "timed out"),
         ("NameError: name 'sotp' is not defined", "did not run"),
     ],
 )

@@ -98,7 +98,7 @@ async def test_a_store_that_cannot_be_written_to_ends_the_broker(tmp_path: Path)
     break_files(tmp_path / FILE_NAME)
     with pytest.raises((KafkaError, TidelogError)):
         await create(broker, "u")
-    await asyncio.wait_for(broker.wait_ended(), 60)
     assert broker.failure is not None
+    await asyncio.wait_for(broker.wait_ended(), 60)
     assert "u" not in broker.metadata.topics
     await broker.stop()

@@ -93,8 +93,8 @@ async def test_a_broker_without_a_log_directory_ends(tmp_path):
         with pytest.raises(StorageError):
             await write(broker, TopicPartition("t", number), [b"1"])
         assert len(broker.log_manager.offline_dirs) == offline
-    await asyncio.wait_for(broker.wait_ended(), 60)
     assert "every log directory has failed" in str(broker.failure)
+    await asyncio.wait_for(broker.wait_ended(), 60)
     await broker.stop()
 
 
