@@ -55,8 +55,13 @@ def nothing_is_left(broker: Broker) -> Iterator[None]:
     eventually(_sockets, lambda now: now <= sockets, seconds=10)
 
 
+#: The broker's own threads, which begin when it first needs them: some only after minutes.
+BROKERS = ("tidelog-broker", "tidelog-worker", "tidelog-store")
+
+
 def _threads() -> set[str]:
-    return {thread.name for thread in threading.enumerate() if thread.name.startswith("tidelog-")}
+    names = {thread.name for thread in threading.enumerate()}
+    return {name for name in names if name.startswith("tidelog-") and not name.startswith(BROKERS)}
 
 
 def _sockets() -> int:
