@@ -74,7 +74,7 @@ def test_a_spark_worker_keeps_the_memory_that_batches_come_and_go_in() -> None:
 
 
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
-@pytest.mark.parametrize("kind", [writers.BatchWriter, writers.StreamWriter])
+@pytest.mark.parametrize("kind", [writers.BatchSinkWriter, writers.StreamWriter])
 def test_whoever_commits_is_prepared_too(monkeypatch: pytest.MonkeyPatch, kind: type, delivery: str) -> None:
     """Spark's full collection after a commit took longer than the commit: 34 ms of each job."""
     prepared: list[bool] = []

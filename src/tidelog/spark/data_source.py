@@ -69,10 +69,10 @@ class TidelogDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """For `df.write`. Modes append and overwrite are the same: a log is only ever appended to."""
-        from tidelog.spark.writers import BatchWriter
+        from tidelog.spark.writers import BatchSinkWriter
 
         prepare_worker()
-        return BatchWriter(sink_options(self.options), schema)
+        return BatchSinkWriter(sink_options(self.options), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """For `df.writeStream`; an instance in each task and one in the driver for each batch."""

@@ -61,7 +61,7 @@ _MAX_BLOCK_MS = 120_000
 
 
 @dataclass
-class Written(WriterCommitMessage):
+class TaskCommitMessage(WriterCommitMessage):
     """What a task tells the driver. No transaction: it had no rows, or they are already visible.
 
     It is pickled by the task and unpickled by the driver's `commit`, in another process.
@@ -130,7 +130,7 @@ class _Writer:
         }
         return {**usual, **self._options.kafka, "isolation.level": "read_committed"}
 
-    def _write_rows(self, batches: Iterator[pa.RecordBatch], query: str, batch_id: int) -> Written:
+    def _write_rows(self, batches: Iterator[pa.RecordBatch], query: str, batch_id: int) -> TaskCommitMessage:
         """What a task does. The transaction's name holds query, batch, partition and this attempt, so that attempts
         never share one: a late attempt would otherwise fence the one whose rows count."""
         from pyspark import TaskContext
@@ -146,16 +146,16 @@ class _Writer:
             rows = (batch for batch in batches if batch.num_rows)
             first = next(rows, None)
             if first is None:
-                return Written(query, 0)
+                return TaskCommitMessage(query, 0)
             sent = self._open(client, name)
             try:
                 count = self._send_all(client, sent, first, rows)
                 if name is None:
                     client.run(sent.flush())
-                    return Written(query, count)
+                    return TaskCommitMessage(query, count)
                 transaction = client.run(sent.detach())
                 self.step("detached")
-                return Written(query, count, transaction)
+                return TaskCommitMessage(query, count, transaction)
             finally:
                 client.run(sent.close())
 
@@ -217,7 +217,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         prepare_worker()
-        written = [message for message in messages if isinstance(message, Written)]
+        written = [message for message in messages if isinstance(message, TaskCommitMessage)]
         if self._options.delivery != EXACTLY_ONCE or not written:
             return
         with BlockingClient(self._settings()) as client:
@@ -228,7 +228,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
         """When every task has failed, no message names the query: then its checkpoint does."""
         if self._options.delivery != EXACTLY_ONCE:
             return
-        named = next((message.query for message in messages if isinstance(message, Written)), None)
+        named = next((message.query for message in messages if isinstance(message, TaskCommitMessage)), None)
         query = named or self._options.query_id or query_of_checkpoint(self._options.checkpoint)
         if query is None:
             _log.warning("batch %d failed before a task could name its query: the next batch aborts its rest", batchId)
@@ -237,7 +237,7 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
             self._protocol(client, query, batchId).abort()
 
 
-class BatchWriter(_Writer, DataSourceArrowWriter):
+class BatchSinkWriter(_Writer, DataSourceArrowWriter):
     """One job: all of its rows become visible, or none.
 
     With the options queryId and batchId it is the write of that name (for `foreachBatch`): what was written under it
@@ -261,7 +261,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         prepare_worker()
-        written = [message for message in messages if isinstance(message, Written)]
+        written = [message for message in messages if isinstance(message, TaskCommitMessage)]
         transactions = [message.transaction for message in written if message.transaction is not None]
         if self._options.delivery != EXACTLY_ONCE or not (transactions or self._named):
             return

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidelog.spark.options import sink_options
-from tidelog.spark.writers import StreamWriter, Written
+from tidelog.spark.writers import StreamWriter, TaskCommitMessage
 
 SCHEMA = StructType([StructField("value", StringType())])
 
@@ -37,7 +37,7 @@ class Recorder(StreamWriter):
 
 def test_the_tasks_messages_name_the_query() -> None:
     writer = Recorder(queryId="other")
-    writer.abort([None, Written("q", 0)], 3)
+    writer.abort([None, TaskCommitMessage("q", 0)], 3)
     assert writer.aborted == [("q", 3)]
 
 
