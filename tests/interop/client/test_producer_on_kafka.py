@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from support.confluent import consume
 from support.kafka import KAFKA_4, KafkaBroker
-from tidelog import ConsumerGroupMetadata, OffsetAndMetadata, Producer
+from tidelog import Admin, ConsumerGroupMetadata, OffsetAndMetadata, Producer
 from tidelog import TopicPartition as TP
 from tidelog.common.errors import ErrorCode, KafkaError
 
@@ -98,3 +100,34 @@ def test_arrow(kafka: KafkaBroker) -> None:
     with Producer(bootstrap_servers=kafka.address, compression_type="lz4") as producer:
         producer.send_arrow("arrow", {"value": pa.array(values)}).result(60)
     assert consume(kafka.address, "arrow", 100_000) == values
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("settings", [{}, {"transactional_id": "parts"}, {"enable_idempotence": False}])
+def test_batches_that_are_too_large_leave_in_parts(kafka: KafkaBroker, codec: str, settings: dict[str, Any]) -> None:
+    """The topic takes less than `batch.size`: all is written, once and in order; a record that is too large fails."""
+    topic = f"narrow-{codec}-{'-'.join(settings) or 'idempotent'}"
+    rng = random.Random(7)
+    values = [b"%06d" % number + rng.randbytes(94) for number in range(3000)]
+    more = {"batch_size": 60_000, "linger_ms": 20, "compression_type": codec, **settings}
+    with Admin(bootstrap_servers=kafka.address) as admin:
+        admin.create_topic(topic, configs={"max.message.bytes": 4000})
+    with Producer(bootstrap_servers=kafka.address, **more) as producer:
+        if "transactional_id" in settings:
+            producer.init_transactions()
+            producer.begin_transaction()
+        futures = [producer.send(topic, value, b"key") for value in values]
+        producer.flush(60)
+        assert [future.result(30).offset for future in futures] == list(range(3000))
+        assert producer.metrics()["batch-split-total"] > 5
+        if "transactional_id" in settings:
+            producer.commit_transaction()
+        else:
+            large = producer.send(topic, rng.randbytes(5000))
+            small = producer.send(topic, b"last")
+            assert small.result(30).offset == 3000
+            with pytest.raises(KafkaError, match=r"1 record, 50\d\d bytes") as caught:
+                large.result(30)
+            assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+            values.append(b"last")
+    assert committed_values(kafka.address, topic, len(values)) == values

@@ -169,6 +169,7 @@ cdef class Accumulator:
         cdef ProducerBatch batch
         cdef RecordFuture future
         cdef int index
+        cdef bint begun = False
         if timestamp is not None:
             time = timestamp
             if time < 0:
@@ -201,7 +202,7 @@ cdef class Accumulator:
             if batch is None:
                 return None
             index = batch.append(time, key, key_size, value, value_size, headers, headers_size)
-            self.publish(queue, batch)
+            begun = True
         size = key_size + value_size + headers_size + 8
         if keyless:
             topic.sticky_bytes += size
@@ -217,6 +218,9 @@ cdef class Accumulator:
         future.value_size = <int32_t>value_size
         if on_delivery is not None:
             batch.call_back(future, on_delivery, True)
+        # Last of all: from here on the sender has the batch, and its outcome may come at any moment.
+        if begun:
+            self.publish(queue, batch)
         return future
 
     cdef ProducerBatch new_batch(self, PartitionBatches queue, Py_ssize_t size):

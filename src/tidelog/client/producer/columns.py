@@ -77,10 +77,11 @@ class ColumnsFuture:
 
     def _outcome(self) -> list[WrittenRows]:
         """Rows of other batches may have been written when one has failed: its error says which partition it was."""
-        for batch in self._batches:
+        written = [leaf for batch in self._batches for leaf in batch.leaves()]
+        for batch in written:
             if batch.error is not None:
                 raise batch.error
-        return [WrittenRows(batch.topic_partition, batch.base_offset, batch.count) for batch in self._batches]
+        return [WrittenRows(batch.topic_partition, batch.base_offset, batch.count) for batch in written]
 
 
 class ColumnEncoder:

@@ -6,6 +6,8 @@ A batch that comes back with an error is sent again, or given up. The rules for 
   partition leaves until all that is under way is back; then everything that failed goes out again, in its order, one
   batch at a time until one succeeds. Behind a batch that failed an idempotent broker refuses the others
   (OUT_OF_ORDER_SEQUENCE_NUMBER), as their sequence numbers do not follow: they return, too.
+- *Too large.* A batch of many records is split, and its parts take its place at once (`splitting`). They have left
+  never before: nothing has failed that would have to be waited for.
 - *Given up, and surely not written.* Its sequence numbers were not used: the next batch takes them.
 - *Given up, in doubt.* The last that was heard of some attempt was a time-out, or nothing. Whether its sequence numbers
   were used, nobody can tell, so none may follow them: the producer needs a new id, under which every partition starts
@@ -21,7 +23,7 @@ been written before the connection broke, its second copy would be recognised by
 were new. Had 1 been refused for good (INVALID_RECORD), 2 would leave as 0.
 
 `in_doubt` stays once it is set: that a later attempt was refused (not the leader any more) says nothing about an
-earlier one. Only a refusal for the sequence says that the batch is not there.
+earlier one. Only a refusal for the sequence says that the batch is not there, unless it is a part of one in doubt.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from collections.abc import Callable
 
 from tidelog.client.producer._batch import ProducerBatch
 from tidelog.client.producer._partition_batches import PartitionBatches
+from tidelog.client.producer.splitting import is_curable, split
 from tidelog.common.errors import ErrorCode, KafkaError
 
 #: After these nobody knows whether the batch was written.
@@ -56,6 +59,8 @@ class Recovery:
         retries: int,
         gave_up: Callable[[ProducerBatch, KafkaError], None],
     ) -> None:
+        #: Told of a batch that was split, and of its parts, which are to be sent in its place.
+        self.was_split: Callable[[ProducerBatch, list[ProducerBatch]], None] = lambda batch, parts: None
         self.wanted: KafkaError | None = None
         #: The transaction is being aborted: what comes back is not worth another try.
         self.abandoning = False
@@ -76,13 +81,19 @@ class Recovery:
             batch.in_doubt = True
         explained = bool(queue.returned) or queue in self._gaps or self.wanted is not None
         lost_count = self.idempotent and error.code in _LOST_COUNT
-        if lost_count:
+        if lost_count and batch.of_doubt:
+            lost_count = explained  # if nothing before it is missing, its whole may be there
+        elif lost_count:
             batch.in_doubt = False
             if not explained and not self._transactional:
                 self.wanted = error
         retriable = error.retriable or (lost_count and (explained or not self._transactional))
         if batch.done:  # given up while it was under way
             self._lost(batch, error)
+        elif is_curable(batch, error) and not hopeless and not self.abandoning:
+            parts = split(batch)
+            self.was_split(batch, parts)
+            queue.returned += parts
         elif retriable and not hopeless and not self.abandoning and batch.attempts <= self._retries:
             queue.returned.append(batch)
         else:
@@ -109,16 +120,19 @@ class Recovery:
 
     def settle(self, queue: PartitionBatches) -> bool:
         """All of the partition's batches are back: put those that returned in front again, in their order. Whether
-        there were any.
+        there were any that have failed (parts of one that was split have not).
         """
         returned, queue.returned = queue.returned, []
-        queue.waiting.extendleft(sorted(returned, key=lambda batch: batch.created, reverse=True))
+        # Parts of one batch are as old as that: their sequence tells them apart, and without one the order in which
+        # they came back.
+        returned.sort(key=lambda batch: (batch.created, batch.base_sequence))
+        queue.waiting.extendleft(reversed(returned))
         gap = self._gaps.pop(queue, None)
         if gap is not None and self.wanted is None:
             queue.next_sequence = gap
             for batch in queue.waiting:
                 batch.unnumber()
-        return bool(returned)
+        return any(batch.attempts for batch in returned)
 
     def renewed(self, queues: list[PartitionBatches]) -> None:
         """There is a new producer id, which has written nothing: every partition starts over."""

@@ -89,6 +89,7 @@ class Sender:
         self._cluster = cluster
         self._accumulator = accumulator
         self._recovery = recovery
+        recovery.was_split = self._was_split
         self._identity = identity
         self._delivery = delivery
         self._callback_failed = callback_failed
@@ -99,6 +100,7 @@ class Sender:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turning = False
         self._exchanges = Exchanges(delivery, self.start)
+        self._too_large: set[str] = set()
         self._closed = False
 
     # --- turns --------------------------------------------------------------------------------------------------------
@@ -315,6 +317,19 @@ class Sender:
         if batch in queue.waiting:
             queue.drop(batch)
         self._told(batch.fail(error))
+
+    def _was_split(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
+        """Told by `recovery`: the parts are in the place of a batch that was too large."""
+        topic = batch.topic_partition.topic
+        if topic not in self._too_large:
+            self._too_large.add(topic)
+            text = "batches of %d bytes are too large for %s and leave in parts: set batch.size lower, or the topic's"
+            logger.warning(f"{text} max.message.bytes higher", len(batch), topic)
+        self.counters.splits += 1
+        place = self.pending.index(batch)
+        del self.pending[place]
+        for part in reversed(parts):
+            self.pending.insert(place, part)
 
     def _told(self, raised: Exception | None) -> None:
         """A callback has raised: the user's next call does."""
