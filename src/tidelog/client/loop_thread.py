@@ -50,6 +50,11 @@ class LoopThread:
         return self._loop is not None and not self._closed and not self.is_of_parent
 
     @property
+    def is_current(self) -> bool:
+        """Whether the caller is on the loop's own thread: in a callback."""
+        return self._thread is not None and threading.current_thread() is self._thread
+
+    @property
     def is_of_parent(self) -> bool:
         """Whether this is a forked child's copy: there is nothing here that the child could end or wait for."""
         return os.getpid() != self._process
@@ -62,7 +67,7 @@ class LoopThread:
         """Its result or its exception. When the time is up it is cancelled, and that is a KafkaError
         (REQUEST_TIMED_OUT); when the wait is interrupted, it is cancelled, too.
         """
-        if self._thread is not None and threading.current_thread() is self._thread:
+        if self.is_current:
             coroutine.close()
             raise UsageError("a callback must not wait for its own client: use what returns a future")
         future = self.start(coroutine)

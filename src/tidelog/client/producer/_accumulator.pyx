@@ -107,7 +107,7 @@ cdef class Accumulator:
     def __init__(self, *, clock, choose, Py_ssize_t memory, Py_ssize_t batch_size, Py_ssize_t max_request_size,
                  int16_t attributes=0, level=None, bint ignore_keys=False):
         """`choose(topic_batches)` names the next partition for records without a key."""
-        self.batch_size = max(batch_size, 1)
+        self.batch_size = max(min(batch_size, memory), 1)
         self.pool = BufferPool(memory, self.batch_size)
         self.max_request_size = max_request_size
         self.topics = {}

@@ -52,7 +52,8 @@ cdef class ProducerBatch:
 
     cdef int append(self, int64_t timestamp, const uint8_t* key, Py_ssize_t key_size, const uint8_t* value,
                     Py_ssize_t value_size, headers, Py_ssize_t headers_size) except -2
-    cdef void call_back(self, RecordFuture future, function, bint delivery)
+    cdef int call_back(self, RecordFuture future, function, bint delivery) except -1
+    cdef object call(self, RecordFuture future, function, bint delivery)
     cdef void release(self) noexcept
 
 
@@ -60,6 +61,7 @@ cdef class RecordFuture:
     cdef ProducerBatch batch
     cdef object failure
     cdef list early
+    cdef list early_callbacks
     cdef int32_t index
     cdef int32_t key_size
     cdef int32_t value_size

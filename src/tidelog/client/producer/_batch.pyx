@@ -383,14 +383,17 @@ cdef class ProducerBatch:
         if callbacks is not None:
             for future, function, delivery in callbacks:
                 try:
-                    if delivery:
-                        function(future.metadata(), self.error)
-                    else:
-                        function(future)
-                except Exception as error:
+                    self.call(future, function, delivery)
+                except BaseException as error:  # a CancelledError, too: others of the same answer must hear of theirs
                     raised = raised or error
         self._wake()
         return raised
+
+    cdef object call(self, RecordFuture future, function, bint delivery):
+        if delivery:
+            function(future.metadata(), self.error)
+        else:
+            function(future)
 
     def _wake(self):
         """Whoever waits for the outcome goes on."""
@@ -399,12 +402,19 @@ cdef class ProducerBatch:
             for wake in waiters:
                 wake()
 
-    cdef void call_back(self, RecordFuture future, function, bint delivery):
-        """Call `function(future)`, or `function(metadata, error)` for a delivery, when the outcome is known."""
-        if self.callbacks is None:
-            self.callbacks = [(future, function, delivery)]
+    cdef int call_back(self, RecordFuture future, function, bint delivery) except -1:
+        """Call `function(future)`, or `function(metadata, error)` for a delivery, when the outcome is known. It may have
+        become known since the record was appended: what was allocated meanwhile may have let the sender go on.
+        """
+        entry = (future, function, delivery)
+        made = []
+        if self.done:
+            self.call(future, function, delivery)
+        elif self.callbacks is None:
+            made.append(entry)
+            self.callbacks = made
         else:
-            self.callbacks.append((future, function, delivery))
+            self.callbacks.append(entry)
 
     cdef void release(self) noexcept:
         """Give the buffer back once nobody looks at it."""
@@ -466,16 +476,23 @@ cdef class RecordFuture:
         self._moved()
 
     def refuse(self, error):
-        """The record never got into a batch."""
+        """The record never got into a batch. Returns what was raised by callbacks, if anything was."""
         self.failure = error
-        self._moved()
+        return self._moved()
 
     def _moved(self):
         """Those who came before the record had a batch wait with the others now."""
+        raised = None
         early, self.early = self.early, None
-        if early is not None:
-            for function in early:
-                self._when_done(function)
+        callbacks, self.early_callbacks = self.early_callbacks, None
+        for function in callbacks or ():
+            try:
+                self.add_done_callback(function)
+            except BaseException as error:
+                raised = raised or error
+        for function in early or ():
+            self._when_done(function)
+        return raised
 
     cdef void follow(self) noexcept:
         """Its batch may have been split: be a view of the part that has the record."""
@@ -549,10 +566,12 @@ cdef class RecordFuture:
         """Call `function(future)` when the outcome is known, on the producer's loop; at once if it is."""
         if self.done():
             function(self)
-        elif self.batch is None:
-            self._when_done(lambda: function(self))
-        else:
+        elif self.batch is not None:
             self.batch.call_back(self, function, False)
+        elif self.early_callbacks is None:
+            self.early_callbacks = [function]
+        else:
+            self.early_callbacks.append(function)
 
     def __await__(self):
         return self._wait().__await__()

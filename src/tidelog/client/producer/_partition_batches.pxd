@@ -22,6 +22,7 @@ cdef class PartitionBatches:
 
 cdef class TopicBatches:
     cdef readonly str name
+    cdef public bytes topic_id
     cdef readonly list partitions
     cdef public int sticky
     cdef readonly Py_ssize_t sticky_bytes

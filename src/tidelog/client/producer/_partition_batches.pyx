@@ -44,8 +44,9 @@ cdef class PartitionBatches:
 cdef class TopicBatches:
     """A topic: its partitions, and which one records without a key go to at present."""
 
-    def __init__(self, str name, int count):
+    def __init__(self, str name, int count, bytes topic_id=b""):
         self.name = name
+        self.topic_id = topic_id
         self.partitions = []
         self.sticky = -1
         self.grow(count)
@@ -55,7 +56,15 @@ cdef class TopicBatches:
         for number in range(len(self.partitions), count):
             self.partitions.append(PartitionBatches(TopicPartition(self.name, number)))
 
+    def resize(self, int count):
+        """The topic was deleted and made anew with so many partitions; those that are gone are returned."""
+        gone = self.partitions[count:]
+        del self.partitions[count:]
+        self.sticky = -1
+        self.grow(count)
+        return gone
+
     def stick_to(self, int partition):
-        """Records without a key go there from now on."""
-        self.sticky = partition
+        """Records without a key go there from now on. (The partition may have gone since it was chosen.)"""
+        self.sticky = partition if partition < len(self.partitions) else 0
         self.sticky_bytes = 0

@@ -105,7 +105,11 @@ class Producer(SendPath):
         if not isinstance(record, ProducerRecord):
             record = ProducerRecord(record, value, key, partition, timestamp, headers)  # type: ignore[arg-type] # list
         prepared = core.prepare(record, on_delivery)
-        future = None if self._line else core.try_append(prepared)
+        try:
+            future = None if self._line else core.try_append(prepared)
+        except Exception as error:
+            core.interceptors.on_acknowledgement(None, error)
+            raise
         if future is not None:
             return future
         return self._stand_in_line(prepared)
@@ -136,7 +140,19 @@ class Producer(SendPath):
                 self._line.popleft()
                 self._core.hold_back(-1)
         finally:
-            self._usher = None
+            if self._usher is asyncio.current_task():
+                self._usher = None
+
+    def _empty_line(self, error: KafkaError) -> int:
+        """Refuse all who stand in line; how many that were. Nothing here waits: nobody can come in between."""
+        usher, self._usher = self._usher, None
+        if usher is not None:
+            usher.cancel()
+        refused, self._line = self._line, deque()
+        self._core.hold_back(-len(refused))
+        for one in refused:
+            self._refuse(one, error)
+        return len(refused)
 
     async def _appended(self, waiting: _InLine) -> RecordFuture:
         """Waits for what is missing: the topic, or room."""
@@ -191,7 +207,9 @@ class Producer(SendPath):
 
     def _refuse(self, waiting: _InLine, error: Exception) -> None:
         """The record never got into a batch: future and callback are told."""
-        waiting.future.refuse(error)
+        raised = waiting.future.refuse(error)
+        if raised is not None:
+            self._core.callback_failed(raised)
         if waiting.prepared.on_delivery is not None:
             try:
                 waiting.prepared.on_delivery(None, error)
@@ -203,7 +221,8 @@ class Producer(SendPath):
     async def drain(self) -> None:
         """Wait until nobody stands in line: there is room for the next record."""
         if self._usher is not None:
-            await asyncio.shield(self._usher)
+            await asyncio.wait([self._usher])
+            self._core.check_open()
 
     async def flush(self) -> None:
         """Wait until everything that was sent so far is written or has failed; nothing lingers meanwhile. Then raise
@@ -236,7 +255,7 @@ class Producer(SendPath):
         if error is not None:
             raise error
 
-    async def _let_go(self, timeout: float | None) -> Exception | None:
+    async def _let_go(self, timeout: float | None) -> BaseException | None:
         """Close, and return what is to be raised of it."""
         if self._core.closed:
             return None
@@ -247,15 +266,12 @@ class Producer(SendPath):
         except TimeoutError:
             pass  # told below
         finally:
-            if self._usher is not None:
-                self._usher.cancel()
-                await asyncio.gather(self._usher, return_exceptions=True)
-            waiting = [one for one in self._line if not one.future.done()]
-            for one in waiting:
-                self._refuse(one, KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before it was sent"))
+            closed = KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed before it was sent")
+            self._core.closed = True  # a callback that sends is told so
+            waiting = self._empty_line(closed)
             left = await self._core.close()
         if waiting:
-            left = f"{left or 'the producer was closed'}; {len(waiting)} records had not found room"
+            left = f"{left or 'the producer was closed'}; {waiting} records had not found room"
         return self._core.closing_error(left)
 
     # --- transactions -------------------------------------------------------------------------------------------------
@@ -275,6 +291,9 @@ class Producer(SendPath):
 
     async def abort_transaction(self) -> None:
         """Drop what was not sent yet, and abort."""
+        self._core.manager.aborting()
+        self._core.refresh_plain()
+        self._empty_line(KafkaError(ErrorCode.TRANSACTION_ABORTABLE, "aborted before the record was sent"))
         await self._transact(self._core.transactions.abort())
 
     async def detach_transaction(self) -> OpenTransaction:

@@ -72,11 +72,13 @@ class Producer(SendPath):
             record = ProducerRecord(record, value, key, partition, timestamp, headers)  # type: ignore[arg-type] # list
         prepared = self._core.prepare(record, on_delivery)
         deadline = self._core.cluster.clock.monotonic() + self._core.max_block
-        while True:
-            future = self._core.try_append(prepared)
-            if future is not None:
-                return future
-            self._wait_for(prepared, deadline)
+        try:
+            while (future := self._core.try_append(prepared)) is None:
+                self._wait_for(prepared, deadline)
+        except Exception as error:
+            self._core.interceptors.on_acknowledgement(None, error)
+            raise
+        return future
 
     def _wait_for(self, prepared: Prepared, deadline: float) -> None:
         """Wait for what is missing: the topic, or room."""
@@ -88,6 +90,8 @@ class Producer(SendPath):
         self._wait_for_room(deadline)
 
     def _wait_for_room(self, deadline: float) -> None:
+        if self._loop.is_current:  # a callback: it is on the only thread that could make room
+            raise self._core.no_room()
         lock = allocate_lock()
         lock.acquire()
         self.accumulator.waiters.append(lock.release)
@@ -146,7 +150,7 @@ class Producer(SendPath):
         if error is not None:
             raise error
 
-    def _let_go(self, timeout: float | None) -> Exception | None:
+    def _let_go(self, timeout: float | None) -> BaseException | None:
         """Close, and return what is to be raised of it."""
         if self._core.closed or self.accumulator.is_forked:
             return None
@@ -159,6 +163,7 @@ class Producer(SendPath):
         finally:
             left = self._loop.run(self._core.close())
             self._loop.close(timeout=5)
+            self._core.sender.turn()  # for a thread that was still in `send`: the loop has no turns any more
             self._exit_notice.cancel()
         return self._core.closing_error(left)
 

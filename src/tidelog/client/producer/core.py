@@ -32,6 +32,7 @@ transaction does not raise it: whoever saw `commit_transaction` fail would think
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -84,6 +85,8 @@ class Prepared(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] | None
     on_delivery: OnDelivery | None
+    #: The transaction that it was sent in (`TransactionManager.begun`).
+    transaction: int
 
 
 class ProducerCore:
@@ -114,7 +117,7 @@ class ProducerCore:
         self._view = Cluster(self.cluster.metadata)
         self._simple = not self.interceptors and self.partitioner is None
         self._simple &= not config.is_set(keys.KEY_SERIALIZER) and not config.is_set(keys.VALUE_SERIALIZER)
-        self._later: Exception | None = None
+        self._later: BaseException | None = None
         self._held_back = 0
         self.accumulator = self._accumulator()
         self._build(second_protocol)
@@ -173,7 +176,7 @@ class ProducerCore:
         transactional_id = config[keys.TRANSACTIONAL_ID]
         idempotent = config[keys.ENABLE_IDEMPOTENCE]
         self.manager = TransactionManager(transactional_id)
-        recovery = Recovery(
+        recovery = self._recovery = Recovery(
             idempotent=idempotent,
             transactional=transactional_id is not None,
             retries=config[keys.RETRIES],
@@ -231,7 +234,7 @@ class ProducerCore:
         if error is not None:
             raise error
 
-    def take_unheard(self) -> Exception | None:
+    def take_unheard(self) -> BaseException | None:
         """What a callback has raised, for whoever is going to tell the user."""
         error, self._later = self._later, None
         if error is not None:
@@ -250,7 +253,7 @@ class ProducerCore:
         self._held_back += records
         self.refresh_plain()
 
-    def callback_failed(self, error: Exception) -> None:
+    def callback_failed(self, error: BaseException) -> None:
         """The first error that nobody was told of is raised later; the others follow from it, or are in the log."""
         self._later = self._later or error
         self.refresh_plain()
@@ -288,7 +291,7 @@ class ProducerCore:
         except Exception as error:
             self.interceptors.on_acknowledgement(None, error)
             raise
-        return Prepared(record, key, value, headers, on_delivery)
+        return Prepared(record, key, value, headers, on_delivery, self.manager.begun)
 
     def _intercepted(self, on_delivery: OnDelivery | None) -> OnDelivery:
         """The interceptors hear of the outcome first, then the record's own callback."""
@@ -301,24 +304,24 @@ class ProducerCore:
         return told
 
     def try_append(self, prepared: Prepared) -> RecordFuture | None:
-        """Into its batch, if the topic is known and there is room; None otherwise."""
+        """Into its batch, if the topic is known and there is room; None otherwise. A face that passes on what this
+        raises tells the interceptors.
+        """
+        self.check_open()
+        self.manager.check_belongs(prepared.transaction)
         record = prepared.record
         topic = self.accumulator.topics.get(record.topic)
         if topic is None or (record.partition is not None and record.partition >= len(topic.partitions)):
             return None
-        try:
-            return self.accumulator.append(
-                topic,
-                self._place(prepared, topic),
-                prepared.key,
-                prepared.value,
-                record.timestamp,
-                prepared.headers,
-                prepared.on_delivery,
-            )
-        except Exception as error:
-            self.interceptors.on_acknowledgement(None, error)
-            raise
+        return self.accumulator.append(
+            topic,
+            self._place(prepared, topic),
+            prepared.key,
+            prepared.value,
+            record.timestamp,
+            prepared.headers,
+            prepared.on_delivery,
+        )
 
     def _place(self, prepared: Prepared, topic: TopicBatches) -> int | None:
         """As the record says, as its partitioner says, or None: by default."""
@@ -348,7 +351,11 @@ class ProducerCore:
             return count
 
         try:
-            count = await self.cluster.retry(look, timeout=self.max_block)
+            async with asyncio.timeout(self.max_block):
+                count = await self.cluster.retry(look, timeout=self.max_block)
+        except TimeoutError:
+            text = f"no metadata of topic {name} within max.block.ms ({self.max_block:g} s): no broker has answered"
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text) from None
         except KafkaError as error:
             if not error.retriable:
                 raise
@@ -356,8 +363,10 @@ class ProducerCore:
             raise KafkaError(error.code, text) from error
         topic = self.accumulator.topics.get(name)
         if topic is None:
-            topic = self.accumulator.topics[name] = TopicBatches(name, count)
+            topic = TopicBatches(name, count, self.cluster.metadata.topic(name).id)
             topic.used_at = self.cluster.clock.monotonic()
+            self._recovery.remembered(topic)
+            self.accumulator.topics[name] = topic
         topic.grow(count)
         if partition is not None and partition >= count:
             raise UsageError(f"{name} has no partition {partition}: it has 0 to {count - 1}")
@@ -411,7 +420,7 @@ class ProducerCore:
             return 0
         return max(self.accumulator.records - self.sender.counters.records_sent - self.sender.counters.errors, 0)
 
-    def closing_error(self, left: str | None) -> Exception | None:
+    def closing_error(self, left: str | None) -> BaseException | None:
         """What `close` raises: that records are lost, else what a callback has raised and nobody has heard of."""
         unheard = self.take_unheard()
         if left is None:

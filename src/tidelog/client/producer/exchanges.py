@@ -13,6 +13,7 @@ with that error, like those that the broker refuses.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -25,6 +26,8 @@ from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import NO_OFFSET, NO_TIMESTAMP
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol.api import ApiKey
+
+logger = logging.getLogger("tidelog.client.producer")
 
 
 class Outcome(NamedTuple):
@@ -46,7 +49,17 @@ class Exchange(NamedTuple):
     answer: asyncio.Future[Any]
 
     def outcome(self) -> Outcome:
-        """Once there is an answer."""
+        """Once there is an answer. Whatever is in it, every batch gets an outcome: one without would be under way for
+        ever.
+        """
+        try:
+            return self._read()
+        except Exception as error:  # whatever an answer holds is this exchange's failure
+            logger.exception("an answer to Produce could not be read")
+            text = f"the answer could not be read: {error}"
+            return self._failed(KafkaError(ErrorCode.NETWORK_EXCEPTION, text))
+
+    def _read(self) -> Outcome:
         error = _error_of(self.answer)
         if error is not None:
             return self._failed(error)

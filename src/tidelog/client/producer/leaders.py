@@ -2,7 +2,8 @@
 
 Metadata is asked for in passing, one question at a time, with growing waits while it brings no leader; batches stay in
 their deques meanwhile. It is also asked for when it is older than `metadata.max.age.ms`: that is how a producer hears
-of partitions that were added. A topic that nothing was sent to for `metadata.max.idle.ms` is forgotten.
+of partitions that were added. A topic that nothing was sent to for `metadata.max.idle.ms` is forgotten; what brokers
+remember of us there, the sequence numbers, is not (`recovery`).
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer._accumulator import Accumulator
-from tidelog.client.producer._partition_batches import TopicBatches
+from tidelog.client.producer._partition_batches import PartitionBatches, TopicBatches
 from tidelog.client.producer.delivery import Delivery
 from tidelog.common.errors import KafkaError
 from tidelog.common.types import TopicPartition
+from tidelog.common.uuids import ZERO_UUID
 from tidelog.net.pauses import pause
 
 logger = logging.getLogger("tidelog.client.producer")
 
 
 class Leaders:
-    """What a sender asks of the cluster's metadata. `changed` is called when there is news."""
+    """What a sender asks of the cluster's metadata. `changed` is called when there is news, `forgotten` with a topic
+    that nobody writes to any more, `gone` with partitions that are no more.
+    """
 
     def __init__(
         self,
@@ -34,6 +38,8 @@ class Leaders:
         *,
         start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
         changed: Callable[[], None],
+        forgotten: Callable[[TopicBatches], None],
+        gone: Callable[[list[PartitionBatches]], None],
     ) -> None:
         self.next_refresh = cluster.clock.monotonic() + delivery.max_age
         self._cluster = cluster
@@ -42,6 +48,8 @@ class Leaders:
         self._max_idle = delivery.max_idle
         self._start = start
         self._changed = changed
+        self._forgotten = forgotten
+        self._gone = gone
         self._wanted: set[str] = set()
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -63,13 +71,18 @@ class Leaders:
         self.next_refresh = now + self._max_age
         topics = self._accumulator.topics
         for name in [name for name, topic in topics.items() if self._is_idle(topic, now)]:
-            del topics[name]
+            self._forgotten(topics.pop(name))
         self.want(topics)
 
     def _is_idle(self, topic: TopicBatches, now: float) -> bool:
-        """Nothing of it is queued or under way, nor was for a while. The next record asks for it again."""
-        quiet = all(not queue.waiting and not queue.in_flight and not queue.returned for queue in topic.partitions)
-        return quiet and now - topic.used_at > self._max_idle
+        """Nothing of it is queued, under way or in an open transaction, nor was for a while. The next record asks for
+        it again.
+        """
+        if now - topic.used_at <= self._max_idle:
+            return False
+        return not any(
+            queue.waiting or queue.in_flight or queue.returned or queue.in_transaction for queue in topic.partitions
+        )
 
     # There is one refresh at a time, however many partitions ask for one: whoever comes meanwhile adds its topic to the
     # next question. The waits between them keep a cluster that elects leaders from being asked by everybody at once.
@@ -94,8 +107,15 @@ class Leaders:
             self._refreshing = None
 
     def _grow(self, topics: Iterable[str]) -> None:
-        """Partitions may have been added."""
+        """Partitions may have been added; a topic that was made anew may have fewer. (Of the same topic fewer are what
+        a broker says that has not heard of the others yet. Brokers before 2.8 do not tell which topic it is.)
+        """
         for name in topics:
             known, info = self._accumulator.topics.get(name), self._cluster.metadata.topics.get(name)
-            if known is not None and info is not None:
-                known.grow(len(info.partitions))
+            if known is None or info is None or not info.partitions:
+                continue
+            count = len(info.partitions)
+            if count < len(known.partitions) and (info.id != known.topic_id or info.id == ZERO_UUID):
+                self._gone(known.resize(count))
+            known.grow(count)
+            known.topic_id = info.id

@@ -32,6 +32,8 @@ class Readiness:
         self._accumulator = accumulator
         self._leaders = leaders
         self.linger = linger
+        #: Not two requests of a partition at a time, whoever leads it: `max.in.flight.requests.per.connection` is 1.
+        self.one_by_one = False
         self._lingering: deque[ProducerBatch] = deque()
         self._retrying: list[tuple[float, int, PartitionBatches]] = []
         self._retry_count = 0
@@ -66,6 +68,8 @@ class Readiness:
         if queue.ready or not queue.waiting or queue.returned:
             return
         leader = self._leaders.of(queue.topic_partition)
+        if self.one_by_one and queue.in_flight and leader != queue.leader:
+            return  # until the old leader has answered, or cannot: what it refuses goes first (`Sender._settle`)
         if leader is None:
             self.homeless[queue] = None
             self._leaders.want([queue.topic_partition.topic])

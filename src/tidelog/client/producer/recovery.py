@@ -31,9 +31,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidelog.client.producer._batch import ProducerBatch
-from tidelog.client.producer._partition_batches import PartitionBatches
+from tidelog.client.producer._partition_batches import PartitionBatches, TopicBatches
 from tidelog.client.producer.splitting import is_curable, split
 from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
 
 #: After these nobody knows whether the batch was written.
 INDEFINITE = frozenset(
@@ -69,6 +70,9 @@ class Recovery:
         self._retries = retries
         self._gave_up = gave_up
         self._gaps: dict[PartitionBatches, int] = {}
+        #: Sequence numbers of partitions whose deques were dropped: brokers remember them by our id, and would take a
+        #: count that began again for a repetition, and the record for written.
+        self._next_of_idle: dict[TopicPartition, int] = {}
 
     def may_leave(self, batch: ProducerBatch) -> bool:
         """While a new id is wanted, only what must be settled under the old one leaves."""
@@ -134,10 +138,23 @@ class Recovery:
                 batch.unnumber()
         return any(batch.attempts for batch in returned)
 
+    def forgotten(self, topic: TopicBatches) -> None:
+        """Its deques go away, empty as they are; their count goes on where they are made anew."""
+        for queue in topic.partitions:
+            self._gaps.pop(queue, None)
+            if queue.next_sequence:
+                self._next_of_idle[queue.topic_partition] = queue.next_sequence
+
+    def remembered(self, topic: TopicBatches) -> None:
+        """Deques of a topic that may have been written to before."""
+        for queue in topic.partitions:
+            queue.next_sequence = self._next_of_idle.pop(queue.topic_partition, queue.next_sequence)
+
     def renewed(self, queues: list[PartitionBatches]) -> None:
         """There is a new producer id, which has written nothing: every partition starts over."""
         self.wanted = None
         self._gaps.clear()
+        self._next_of_idle.clear()
         for queue in queues:
             queue.next_sequence = 0
             for batch in queue.waiting:

@@ -72,7 +72,7 @@ class Sender:
         identity: Identity,
         delivery: Delivery,
         *,
-        callback_failed: Callable[[Exception], None],
+        callback_failed: Callable[[BaseException], None],
     ) -> None:
         """`identity` says as whom batches leave, `recovery` what becomes of those that fail; `callback_failed` is told
         what a user's callback has raised, as nobody else would hear of it.
@@ -93,8 +93,17 @@ class Sender:
         self._identity = identity
         self._delivery = delivery
         self._callback_failed = callback_failed
-        self.leaders = Leaders(cluster, accumulator, delivery, start=self.start, changed=self.look_anew)
+        self.leaders = Leaders(
+            cluster,
+            accumulator,
+            delivery,
+            start=self.start,
+            changed=self.look_anew,
+            forgotten=recovery.forgotten,
+            gone=self._partitions_gone,
+        )
         self.readiness = Readiness(cluster, accumulator, self.leaders, delivery.linger)
+        self.readiness.one_by_one = delivery.max_in_flight == 1
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -108,9 +117,8 @@ class Sender:
     def turn(self) -> None:
         """Send what can be sent now."""
         self._turning = False
-        if self._closed:  # a record that came too late: `fail_all` of the core has told its future
-            self._accumulator.begin_turn()
-            self._accumulator.end_turn()
+        if self._closed:
+            self._refuse_late()
             return
         now = self._cluster.clock.monotonic()
         self._take_in(now)
@@ -127,6 +135,13 @@ class Sender:
         # Whoever has handed over goes on while the requests of this turn are written.
         self._accumulator.end_turn()
         self._exchanges.push()
+
+    def _refuse_late(self) -> None:
+        """Records whose thread was still in `send` when the producer was closed: nobody else tells their futures."""
+        created, _ = self._accumulator.begin_turn()
+        for batch in created:
+            self._told(batch.fail(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer is closed")))
+        self._accumulator.end_turn()
 
     def _take_in(self, now: float) -> None:
         """Hear of new batches."""
@@ -308,6 +323,15 @@ class Sender:
         elif self.readiness.is_due(queue, self._cluster.clock.monotonic()):
             self.readiness.mark(queue)
 
+    def _partitions_gone(self, queues: list[PartitionBatches]) -> None:
+        """Nobody will ever lead these again: what waits for them need not wait out its time."""
+        for queue in queues:
+            self.readiness.homeless.pop(queue, None)
+            unsent, queue.returned = [*queue.returned, *queue.waiting], []
+            for batch in unsent:
+                text = f"{batch.topic_partition} is no more: its topic was deleted and made anew with fewer partitions"
+                self._recovery.give_up(batch, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text))
+
     def given_up(self, batch: ProducerBatch, error: KafkaError, *, intended: bool = False) -> None:
         """Told by `recovery`: whoever waits for the batch learns of it, and the log, unless the user wanted it so."""
         self.counters.errors += batch.count
@@ -331,7 +355,7 @@ class Sender:
         for part in reversed(parts):
             self.pending.insert(place, part)
 
-    def _told(self, raised: Exception | None) -> None:
+    def _told(self, raised: BaseException | None) -> None:
         """A callback has raised: the user's next call does."""
         if raised is not None:
             self._callback_failed(raised)

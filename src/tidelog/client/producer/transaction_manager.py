@@ -83,6 +83,7 @@ TRANSITIONS = {
     (State.IN_TRANSACTION, "begin abort"): State.ABORTING,
     (State.ABORTABLE_ERROR, "begin abort"): State.ABORTING,
     (State.ABORTING, "begin abort"): State.ABORTING,
+    (State.ABORTING, "init"): State.ABORTING,  # its next epoch, before it is over
     (State.ABORTING, "abort"): State.READY,
     (State.ABORTING, "fail"): State.ABORTING,
     (State.IN_TRANSACTION, "fail"): State.ABORTABLE_ERROR,
@@ -110,6 +111,8 @@ class TransactionManager:
         self.state = State.UNINITIALIZED
         self.partitions: set[TopicPartition] = set()
         self.failure: KafkaError | None = None
+        #: How many transactions were begun: which one a record belongs to that waits for its topic or for room.
+        self.begun = 0
 
     @property
     def transaction(self) -> OpenTransaction:
@@ -125,6 +128,7 @@ class TransactionManager:
     def begin(self) -> None:
         """Begin a transaction; only its first partition tells the coordinator."""
         self._move("begin")
+        self.begun += 1
         self.partitions.clear()
 
     def committing(self) -> None:
@@ -195,6 +199,12 @@ class TransactionManager:
         expected = State.IN_TRANSACTION if self.transactional_id is not None else State.READY
         if self.state is not expected:
             raise UsageError(f"records cannot be sent while the producer is {self._standing}")
+
+    def check_belongs(self, begun: int) -> None:
+        """Raise if a record that was sent in that transaction comes too late for it: it must be in no other one."""
+        if self.transactional_id is not None and (begun != self.begun or self.state is not State.IN_TRANSACTION):
+            text = "the transaction ended before the record found its topic or room"
+            raise self.failure or KafkaError(ErrorCode.TRANSACTION_ABORTABLE, text)
 
     @property
     def _standing(self) -> str:

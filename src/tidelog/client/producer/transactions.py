@@ -83,6 +83,10 @@ class Transactions:
         self._addition: asyncio.Task[None] | None = None
         self._renewing = False
         self._groups: set[str] = set()
+        #: The coordinator was asked to add something; whether it has heard of it nobody knows before it answers.
+        self._perhaps_told = False
+        #: The transaction has ended, and its sequence numbers may be gone: the next epoch is still to be asked for.
+        self._renumbering = False
 
     @property
     def ready(self) -> bool:
@@ -190,6 +194,7 @@ class Transactions:
         self._check_transactional()
         self.manager.begin()
         self._groups.clear()
+        self._perhaps_told = False
 
     def admits(self, queue: PartitionBatches) -> bool:
         """Whether the transaction may write to the partition now. In the first protocol the coordinator must know of
@@ -217,6 +222,7 @@ class Transactions:
                 queues, self._adding = self._adding, set()
                 self._told = queues
                 partitions = [queue.topic_partition for queue in queues]
+                self._perhaps_told = True
                 with self.manager.fencing():
                     await add_partitions(self._cluster, self.manager.transaction, partitions)
                 self._joined(queues)
@@ -289,8 +295,14 @@ class Transactions:
             with manager.fencing():
                 if told and self.second:
                     answer = await self._end_second(committed=committed)
-                elif told:
-                    await end_transaction(self._cluster, manager.transaction, committed=committed)
+                elif not self._renumbering:
+                    await self._end_first(committed=committed, told=told)
+                    self._renumbering = lost
+                # A new epoch begins at 0. It is asked for by the old one, so that an answer that was lost (or not
+                # waited for) comes again; only then is the transaction over.
+                if self._renumbering:
+                    await self._identify(manager.producer_id, manager.epoch)
+                    self._renumbering = False
         except KafkaError as error:
             if not error.retriable:  # else nobody knows whether it has ended: the same may be asked for again
                 self.failed(error)
@@ -301,8 +313,17 @@ class Transactions:
             queue.in_transaction = False
         if told and self.second:
             self._became(answer.producer_id, answer.producer_epoch)
-        elif lost:  # sequence numbers may be gone: a new epoch begins at 0
-            await self._identify(manager.producer_id, manager.epoch)
+
+    async def _end_first(self, *, committed: bool, told: bool) -> None:
+        """The end by the first protocol, if the coordinator knows of the transaction, or may."""
+        if not told and not self._perhaps_told:
+            return
+        try:
+            await end_transaction(self._cluster, self.manager.transaction, committed=committed)
+        except KafkaError as error:
+            if told or error.code is not ErrorCode.INVALID_TXN_STATE:
+                raise
+            # It has never heard of this transaction: there is nothing to end.
 
     async def _end_second(self, *, committed: bool) -> Any:
         """The answer has the id and epoch of the next transaction; a repeated end gets the same ones."""
@@ -328,6 +349,7 @@ class Transactions:
         try:
             with manager.fencing():
                 if not self.second and group.group_id not in self._groups:
+                    self._perhaps_told = True
                     await self._add_group(group.group_id)
                 self._groups.add(group.group_id)
                 await self._commit_offsets(positions, group)

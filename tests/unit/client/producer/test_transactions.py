@@ -10,7 +10,7 @@ import pytest
 
 from support.patience import eventually
 from support.produced import batches_of, values_of
-from tidelog import Producer, aio
+from tidelog import Producer, ProducerRecord, aio
 from tidelog.client.config import parse
 from tidelog.client.config import producer as keys
 from tidelog.client.producer.core import ProducerCore
@@ -219,6 +219,56 @@ def test_transactions_in_asyncio(broker: Broker, topic: str, second: bool) -> No
 
     asyncio.run(main())
     eventually(lambda: outcomes(broker, topic, 0)[:2], lambda found: found == ["data", "commit"])
+
+
+def test_a_record_in_line_is_aborted_with_its_transaction(broker: Broker, topic: str, second: bool) -> None:
+    """Its topic is not known yet when the transaction is aborted: it must not come into the next one."""
+
+    async def main() -> None:
+        async with aio.Producer(bootstrap_servers=broker.address, transactional_id=topic) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            aborted = producer.send(topic, b"a", partition=0)
+            await producer.abort_transaction()
+            producer.begin_transaction()
+            await producer.send(topic, b"b", partition=0)
+            await producer.commit_transaction()
+            with pytest.raises(KafkaError, match="aborted"):
+                await aborted
+
+    asyncio.run(main())
+    eventually(lambda: outcomes(broker, topic, 0), lambda found: found == ["data", "commit"])
+
+
+def test_a_record_that_waited_for_room_is_of_no_later_transaction(broker: Broker, topic: str) -> None:
+    """A thread that waits in `send` while another one ends the transaction."""
+    with transactional(broker, topic) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        core = producer._core
+        late = core.prepare(ProducerRecord(topic, b"late", partition=0), None)
+        producer.send(topic, b"a", partition=0).result(10)
+        producer.commit_transaction()
+        producer.begin_transaction()
+        with pytest.raises(KafkaError, match="ended before"):
+            core.try_append(late)
+        producer.abort_transaction()
+
+
+def test_others_hear_that_a_producer_was_closed(broker: Broker) -> None:
+    async def main() -> None:
+        producer = aio.Producer(bootstrap_servers=broker.address, max_block_ms=60_000)
+        future = producer.send("in the making", b"x")
+        flushing = asyncio.create_task(producer.flush())
+        await asyncio.sleep(0)
+        with pytest.raises(KafkaError, match="had not found room"):
+            await producer.close(0)
+        with pytest.raises(UsageError, match="closed"):
+            await flushing
+        with pytest.raises(KafkaError, match="closed"):
+            await future
+
+    asyncio.run(main())
 
 
 def test_the_transaction_timeout_is_the_coordinators(broker: Broker, topic: str) -> None:
