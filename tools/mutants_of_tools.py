@@ -66,7 +66,7 @@ TOOLS = [
         "cli/input_lines.py",
         "return lambda: os.read(number, BLOCK)",
         "return lambda: stream.read(BLOCK)",
-        "unit/cli/test_produce_process.py",
+        "unit/cli/test_produce_process.py::test_a_slow_pipe_is_not_held_back",
     ),
     Mutant(
         "dead-leader-asked-again",
