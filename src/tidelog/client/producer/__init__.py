@@ -9,12 +9,15 @@ Reading order:
     interceptors          the user's code on a record's way out, and at its outcome
     partitioners          which partition, if the record does not say
     _batch                one batch that takes records, in C; a future is a place in it
-    _accumulator          a deque of batches for each partition, the memory of all of them, the short way of a record
+    _partition_batches    a deque of batches for each partition
+    _accumulator          those of all partitions, the memory of all of them, the short way of a record
     readiness             which batches may leave: full, old enough, or waited for
     links, leaders        the way to each leader, and who that is
     produce_requests      the requests and their answers (pure)
+    _produce_frames       the usual ones of both, in C
+    exchanges             a request on its way, and what became of its batches
     recovery              what a failed batch means for those behind it (pure)
-    sender                all of it in turns, on the loop
+    sender, _steps        all of it in turns, on the loop; what happens for every batch, in C
     transaction_manager   what may be done next, as which producer id (a table)
     transactions          the exchanges with the coordinator, of both protocol versions
     columns               whole Arrow tables instead of records
