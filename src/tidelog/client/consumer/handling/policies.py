@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from tidelog.client.durations import seconds
 from tidelog.common.errors import UsageError
 
 
@@ -79,8 +80,12 @@ def retry(
     on: type[BaseException] | tuple[type[BaseException], ...] = Exception,
 ) -> Retry:
     """Up to `times` more attempts; then the error is raised, unless `.then(…)` says otherwise."""
-    if times < 0 or backoff < 0 or backoff_max < backoff:
-        raise UsageError(f"retry({times}, backoff={backoff}, backoff_max={backoff_max}): none may be negative")
+    if not isinstance(times, int):
+        raise UsageError(f"retry({times!r}): expected how many times, as retry(3)")
+    backoff, backoff_max = seconds(backoff, "backoff"), seconds(backoff_max, "backoff_max")
+    if times < 0 or backoff_max < backoff:
+        given = f"retry({times}, backoff={backoff}, backoff_max={backoff_max})"
+        raise UsageError(f"{given}: nothing is negative, and the largest wait not the least")
     return Retry(times, backoff, backoff_max, on if isinstance(on, tuple) else (on,))
 
 

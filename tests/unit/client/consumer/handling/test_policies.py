@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tidelog.client.consumer.handling import dead_letter, retry, skip, stop
@@ -38,3 +40,17 @@ def test_what_makes_no_sense_is_refused() -> None:
         retry(-1)
     with pytest.raises(UsageError):
         dead_letter("")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"times": "3"}, r"retry\('3'\): expected how many times"),
+        ({"times": 3, "backoff": "1s"}, r"backoff='1s': a time-out is a number of seconds, as backoff=1$"),
+        ({"times": 3, "backoff_max": -1}, r"backoff_max=-1: a time-out is not negative"),
+        ({"times": 3, "backoff": 5, "backoff_max": 1}, r"nothing is negative, and the largest wait not the least"),
+    ],
+)
+def test_what_a_retry_takes(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        retry(**given)
