@@ -51,10 +51,16 @@ def test_what_is_left_of_a_segment_comes_at_once(tmp_path):
                 return done
 
             broker.purgatories.fetch.try_or_watch = counting
+
+            async def records_from(offset):
+                fetch = asyncio.ensure_future(client.fetch("t", offset, max_wait_ms=MINUTES, min_bytes=100_000))
+                await until(lambda: fetch.done() or False in entered)
+                assert False not in entered, "it waits for what lies in the next segment"
+                return only(await fetch).records
+
             offset = 0
             while offset < 40:
-                data = only(await client.fetch("t", offset, max_wait_ms=MINUTES, min_bytes=100_000)).records
-                offset = list(iter_batches(data))[-1].last_offset + 1
+                offset = list(iter_batches(await records_from(offset)))[-1].last_offset + 1
             assert entered == [True] * 10
             client.send(ApiKey.FETCH, 12, fetch_request({"t": {0: 40}}, max_wait_ms=MINUTES, min_bytes=100_000))
             await until(lambda: broker.purgatories.fetch)
