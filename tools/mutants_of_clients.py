@@ -124,4 +124,32 @@ CLIENTS = [
         "for name in ():",
         "unit/client/config/test_parsing.py",
     ),
+    Mutant(
+        "connections-of-others-closed",
+        "client/producer/core.py",
+        "        if not self.borrowed:\n",
+        "        if True:\n",
+        "unit/client/test_engines.py::test_a_transaction_is_left_to_somebody_else",
+    ),
+    Mutant(
+        "handed-over-before-it-is-written",
+        "client/producer/transactions.py",
+        "        await self.sender.flush()\n        return self.manager.detach()\n",
+        "        return self.manager.detach()\n",
+        "unit/client/test_engines.py",
+    ),
+    Mutant(
+        "rows-without-keys-left-to-chance",
+        "client/producer/columns.py",
+        "        if last is None:\n            chosen",
+        "        if True:\n            chosen",
+        "spec/test_routing.py",
+    ),
+    Mutant(
+        "lines-behind-a-lost-one",
+        "cli/line_producer.py",
+        "        self._check()\n        if record.partition",
+        "        if record.partition",
+        "unit/cli/test_line_producer.py",
+    ),
 ]
