@@ -133,7 +133,7 @@ CLIENTS = [
     ),
     Mutant(
         "handed-over-before-it-is-written",
-        "client/producer/transactions.py",
+        "client/producer/transaction_exchanges.py",
         "        await self.sender.flush()\n        return self.manager.detach()\n",
         "        return self.manager.detach()\n",
         "unit/client/test_engines.py",

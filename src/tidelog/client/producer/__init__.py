@@ -19,7 +19,7 @@ Reading order:
     recovery              what a failed batch means for those behind it (pure)
     sender, _steps        all of it in turns, on the loop; what happens for every batch, in C
     transaction_manager   what may be done next, as which producer id (a table)
-    transactions          the exchanges with the coordinator, of both protocol versions
+    transaction_exchanges the exchanges with the coordinator, of both protocol versions
     columns               whole Arrow tables instead of records
     delivery, metrics     the settings of the sender, and its figures
     core, aio, blocking   the one producer, and its two faces
