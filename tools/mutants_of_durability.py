@@ -54,7 +54,7 @@ DURABILITY = [
         "log/partition/writing.py",
         "elif leader_epoch != self.epochs.noted_epoch:",
         "elif leader_epoch != self.epochs.latest_epoch:",
-        CRASH,
+        f"{CRASH}::test_the_epoch_of_a_log_that_was_flushed_before_its_first_record",
     ),
     Mutant(
         "stop-syncs-nothing",
