@@ -5,9 +5,10 @@ correlation id is only a check. Small answers are cut out of one receive buffer;
 received straight into a buffer of its own (`net.large_buffers`), so its bytes are copied once, by the kernel.
 
 A `dedicated` connection belongs to a loop that serves nobody else (the blocking clients'): once a large answer has
-begun, it is received to its end there and then, without a turn of the loop per read. That doubles the rate on a fast
-network, and would make other connections of the loop wait. Its requests are written there and then, too, from where
-their parts lie and without the GIL (`_gathered`); what the kernel does not take at once is the transport's to write.
+begun, it is received there and then, without a turn of the loop per read, to its end or for a bounded time. That
+doubles the rate on a fast network, and would make other connections of the loop wait. Its requests are written there
+and then, too, from where their parts lie and without the GIL (`_gathered`); what the kernel does not take at once is
+the transport's to write.
 
 Requests may be queued (`queue`) and sent together (`push`): several small ones that leave in the same turn of the loop
 are one system call, and wake the broker once.
@@ -42,8 +43,10 @@ _TLS_ALERT = 0x1503
 Frame = memoryview
 Buffer = bytes | bytearray | memoryview
 
-#: How long a dedicated connection waits for more of a large answer before it lets the loop have a turn.
-_PATIENCE = 0.1
+#: How long a dedicated connection waits for more of a large answer, and how long it receives in all, before it lets the
+#: loop have a turn: on a slow link an answer takes longer than heartbeats may wait.
+_PATIENCE = 0.02
+_TURN = 0.05
 #: How much of a large answer must be there before the kernel wakes us for it.
 _GULP = 1 << 19
 #: Answers from this size on say something about the speed.
@@ -226,6 +229,8 @@ class ClientConnection(asyncio.BufferedProtocol):
                 if count == 0:
                     return  # the loop notices the end of the connection
                 self._large_filled += count
+                if SYSTEM_CLOCK.monotonic() - since > _TURN and self._large_filled < len(large):
+                    return  # the loop calls again when there is more
         except OSError:
             return  # slow, or lost: the loop goes on from here
         finally:
