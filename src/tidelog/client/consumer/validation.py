@@ -56,16 +56,28 @@ async def validate(
 
     Nothing is fetched of these partitions meanwhile, so nobody else asks for their leaders: metadata that a failure has
     shown to be old (a leader of a still later epoch, or none) is asked for anew here, or it would stay old for ever.
+
+    A partition without a leader, or whose leader cannot be reached, does not hold up the others: these are compared
+    first, and what went wrong is raised at the end.
     """
     topics = {part.tp.topic for part in subscription.partitions.values() if needs_validation(cluster.metadata, part)}
     try:
         await cluster.ensure_topics(topics)
         by_leader: dict[int, list[TopicPartitionState]] = {}
+        failed: list[KafkaError] = []
         for part in subscription.partitions.values():
             if needs_validation(cluster.metadata, part):
-                by_leader.setdefault(cluster.metadata.leader(part.tp).id, []).append(part)
+                try:
+                    by_leader.setdefault(cluster.metadata.leader(part.tp).id, []).append(part)
+                except KafkaError as error:
+                    failed.append(error)
         for node_id, parts in by_leader.items():
-            await _ask(cluster, node_id, parts, policy, problem)
+            try:
+                failed += await _ask(cluster, node_id, parts, policy, problem)
+            except KafkaError as error:
+                failed.append(error)
+        if failed:
+            raise failed[0]
     except KafkaError:
         cluster.metadata.mark_stale(topics)
         raise
@@ -77,14 +89,15 @@ async def _ask(
     parts: list[TopicPartitionState],
     policy: Reset,
     problem: Callable[[Exception], None],
-) -> None:
+) -> list[KafkaError]:
+    """Ask one leader; the errors that it has for some of them."""
     node = await cluster.node(node_id)
     stands = {part.tp: (part, part.stand, part.generation, _leader_epoch(cluster.metadata, part.tp)) for part in parts}
     served = node.versions.get(ApiKey.OFFSET_FOR_LEADER_EPOCH)
     if served is None or served.high < _FIRST_FOR_CONSUMERS:
         for part, _, _, epoch in stands.values():  # such a broker has nothing to say: Kafka's clients go on, too
             part.validated_epoch = epoch
-        return
+        return []
     topics: dict[str, list[Any]] = {}
     for tp, (_, stand, _, epoch) in stands.items():
         assert stand is not None
@@ -97,14 +110,16 @@ async def _ask(
         replica_id=-1, topics=[Topic(topic=name, partitions=entries) for name, entries in topics.items()]
     )
     response = await node.send(request)
+    failed: list[KafkaError] = []
     for topic in response.topics:
         for answer in topic.partitions:
             part, stand, generation, epoch = stands[TopicPartition(topic.topic, answer.partition)]
             if answer.error_code:
                 code = ErrorCode(answer.error_code)
-                raise KafkaError(code, f"OffsetForLeaderEpoch of {part.tp}: {code.text}")
-            if part.generation == generation and stand is not None:
+                failed.append(KafkaError(code, f"OffsetForLeaderEpoch of {part.tp}: {code.text}"))
+            elif part.generation == generation and stand is not None:
                 _compare(part, stand[0], answer, epoch, policy, problem)
+    return failed
 
 
 def _compare(
