@@ -37,6 +37,11 @@ class ErrorCode(IntEnum):
         member.refresh_metadata = refresh_metadata
         return member
 
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode | None:
+        """A newer Kafka's code is an error that we know nothing of, as in Java; it must not end whoever reads it."""
+        return cls.UNKNOWN_SERVER_ERROR if isinstance(value, int) else None
+
     UNKNOWN_SERVER_ERROR = -1, "The server met an error that it did not expect."
     NONE = 0, "No error."
     OFFSET_OUT_OF_RANGE = 1, "The offset is not within the range of offsets that the log holds."
@@ -176,10 +181,8 @@ class ErrorCode(IntEnum):
 
 def error_name(code: int) -> str:
     """The code's name, also for codes newer than this table."""
-    try:
-        return ErrorCode(code).name
-    except ValueError:
-        return f"ERROR_{code}"
+    known = ErrorCode(code)
+    return known.name if known == code else f"ERROR_{code}"
 
 
 class TidelogError(Exception):

@@ -19,3 +19,8 @@ def test_errors_carry_code_and_text() -> None:
     corrupt = CorruptRecordError("bad length", 17)
     assert corrupt.code == ErrorCode.CORRUPT_MESSAGE
     assert "byte 17" in str(corrupt)
+
+
+def test_a_code_of_a_newer_kafka_is_an_unknown_error() -> None:
+    assert ErrorCode(9999) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert KafkaError(9999).code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -13,6 +13,7 @@ forgets what it knew and looks it up anew, which is all the failover that Kafka'
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import IntEnum
@@ -246,19 +247,31 @@ class ClusterClient:
     # --- retries ------------------------------------------------------------------------------------------------------
 
     async def retry(self, operation: Callable[[], Awaitable[T]], *, timeout: float | None = None) -> T:
-        """Run the operation until it succeeds. The last error is raised when it cannot be, or its time is up."""
+        """Run the operation until it succeeds. The last error is raised when it cannot be, or its time is up; a try
+        that is under way then is given up, however long a broker may be silent.
+        """
         limit = self.config[keys.DEFAULT_API_TIMEOUT_MS] / 1000 if timeout is None else timeout
         deadline = self.clock.monotonic() + limit
         attempt = 0
         while True:
             try:
-                return await operation()
+                return await self.until(deadline, operation())
             except KafkaError as error:
                 wait = self.wait_before_retry(attempt)
                 if not error.retriable or self.clock.monotonic() + wait > deadline:
                     raise
             await pause(wait)
             attempt += 1
+
+    async def until(self, deadline: float, operation: Awaitable[T]) -> T:
+        """The outcome of one try; REQUEST_TIMED_OUT when its time is up before."""
+        try:
+            async with asyncio.timeout(max(deadline - self.clock.monotonic(), 0)) as trying:
+                return await operation
+        except TimeoutError:
+            if not trying.expired():
+                raise
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "there was no answer in time") from None
 
     def wait_before_retry(self, attempt: int) -> float:
         """How long to wait after so many failures, by `retry.backoff.ms` and `retry.backoff.max.ms`."""

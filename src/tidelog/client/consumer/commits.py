@@ -162,7 +162,7 @@ class OffsetCommits:
         attempt = 0
         while True:
             try:
-                return await self._fetch_once(wanted)
+                return await self._cluster.until(deadline, self._fetch_once(wanted))
             except KafkaError as error:
                 wait = self._cluster.wait_before_retry(attempt)
                 ours = error.code is ErrorCode.UNKNOWN_MEMBER_ID and self.member is not None

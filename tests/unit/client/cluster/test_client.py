@@ -91,6 +91,17 @@ def test_default_api_timeout_ends_a_call_with_its_retries() -> None:
     run(scenario, default_api_timeout_ms=60, retry_backoff_ms=10)
 
 
+def test_a_try_that_is_not_answered_ends_with_the_time_of_its_call() -> None:
+    """Not with `request.timeout.ms`, which is longer."""
+
+    async def scenario(broker: FakeBroker, cluster: ClusterClient) -> None:
+        with pytest.raises(KafkaError) as late:
+            await cluster.retry(asyncio.Event().wait, timeout=0.02)
+        assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+    run(scenario)
+
+
 def test_what_cannot_be_mended_is_not_tried_again() -> None:
     async def scenario(broker: FakeBroker, cluster: ClusterClient) -> None:
         tries = 0
