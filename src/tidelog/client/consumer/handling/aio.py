@@ -142,7 +142,8 @@ class AsyncRun:
                 if inspect.isawaitable(outcome):
                     await outcome
                 return True
-            except Exception as error:  # noqa: BLE001  # whatever a handler raises is the policy's
+            except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001  # whatever a handler raises is the policy's
+                error = _of_handler(raised)
                 decision = course.decide(job, error)
                 if isinstance(decision, Again):
                     if await self._stopped_within(decision.after):
@@ -208,6 +209,20 @@ class AsyncRun:
     def _gone(self, partitions: list[TopicPartition]) -> None:
         self._workload.forget(partitions)
         self._held -= frozenset(partitions)
+
+
+def _of_handler(raised: BaseException) -> Exception:
+    """A handler's error, for the policy. Something that a handler has waited for may have been cancelled: that is an
+    error like any other, unless it is the worker that is being cancelled.
+    """
+    if isinstance(raised, Exception):
+        return raised
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise raised
+    error = RuntimeError("the handler has waited for something that was cancelled")
+    error.__cause__ = raised
+    return error
 
 
 async def run(

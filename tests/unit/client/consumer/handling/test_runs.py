@@ -278,3 +278,24 @@ def test_what_makes_no_sense_is_refused(broker: Broker) -> None:
             consumer.run("print")  # type: ignore[arg-type]  # that is what is tested
     with Consumer(bootstrap_servers=broker.address) as alone, pytest.raises(Exception, match="group"):
         alone.run(print)
+
+
+def test_a_handler_that_waited_for_something_cancelled_has_failed(broker: Broker, topic: str) -> None:
+    """Only who is cancelled itself ends without a word: this is an error like others, and the policy's."""
+    attempts: list[int] = []
+
+    async def handler(record: ConsumerRecord) -> None:
+        attempts.append(int(record.value))
+        if record.value == b"0":
+            gone = asyncio.get_running_loop().create_future()
+            gone.cancel()
+            await gone
+
+    async def scenario() -> None:
+        async with aio.Consumer(SETTINGS, bootstrap_servers=broker.address, group_id=topic) as consumer:
+            await consumer.subscribe([topic])
+            with pytest.raises(RuntimeError, match="was cancelled"):
+                await consumer.run(handler, on_error=retry(3))
+
+    asyncio.run(scenario())
+    assert attempts.count(0) == 4
