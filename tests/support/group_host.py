@@ -34,6 +34,8 @@ class FakeHost:
         self.pattern = pattern
         self.log: list[tuple[str, list[TopicPartition]]] = []
         self.errors: list[Exception] = []
+        self.fatal: Exception | None = None
+        self.held_back: frozenset[TopicPartition] = frozenset()
         self.turn = asyncio.Event()
         self.turn.set()
         #: What to commit while partitions are revoked, as auto-commit and listeners do.
@@ -74,8 +76,13 @@ class FakeHost:
         self._note("assign", new)
         self._owned.update(new)
 
-    def failed(self, error: Exception) -> None:
+    def hold_back(self) -> None:
+        self.held_back = frozenset(self._owned)
+
+    def failed(self, error: Exception, *, final: bool = False) -> None:
         self.errors.append(error)
+        if final:
+            self.fatal = error
 
     def _note(self, what: str, partitions: list[TopicPartition]) -> None:
         self.log.append((what, partitions))

@@ -25,9 +25,10 @@ from tidelog.client.config import consumer as keys
 from tidelog.client.config import parse
 from tidelog.client.consumer import queries
 from tidelog.client.consumer._records import ConsumerRecord
-from tidelog.client.consumer.arrow import ArrowDelivery
+from tidelog.client.consumer.arrow import ArrowDelivery, Decoding
 from tidelog.client.consumer.committing import CommitCallback, GivenOffsets
 from tidelog.client.consumer.core import ConsumerCore
+from tidelog.client.consumer.errors import ConcurrentUseError
 from tidelog.client.consumer.face import CLOSE_TIMEOUT, ConsumerFace
 from tidelog.client.consumer.guard import of_tasks
 from tidelog.client.consumer.records import EMPTY, ConsumerRecords
@@ -68,7 +69,7 @@ class Consumer(ConsumerFace):
         self._core = ConsumerCore(parse(keys.KEYS, config, keywords), self._home.post, clock=clock)
         self._arrow = ArrowDelivery(self._core.delivery)
         self._guard = of_tasks()
-        self._decoding: asyncio.Future[pa.Table | None] | None = None
+        self._decoding: tuple[Decoding, asyncio.Future[None]] | None = None
 
     # --- what to read -------------------------------------------------------------------------------------------------
 
@@ -98,24 +99,63 @@ class Consumer(ConsumerFace):
 
         Calling it says that all records of the call before are done with. Listeners and callbacks run in here.
         """
-        with self._guard("poll"):
-            most = self._core.most_records(max_records)
-            records = await self._poll(lambda: self._core.delivery.take(most), EMPTY, timeout)
-            return self._core.interceptors.on_consume(records) if self._core.interceptors and records else records
+        delivery = self._core.delivery
+        try:
+            with self._guard("poll"):
+                most = self._core.most_records(max_records)
+                records = await self._poll(lambda: delivery.take(most), EMPTY, timeout)
+                if self._core.interceptors and records:
+                    records = self._core.interceptors.on_consume(records)
+            delivery.handed_over()
+            return records
+        except ConcurrentUseError:  # what is being taken is somebody else's
+            raise
+        except BaseException:
+            delivery.take_back()
+            raise
 
     async def poll_arrow(self, timeout: float | None = None, *, columns: Iterable[str] | None = None) -> pa.Table:
         """The next records as an Arrow table (see `arrow`); an empty one when the time is up."""
         with self._guard("poll_arrow"):
             wanted = self._arrow.columns(columns)
-            if self._decoding is None:
-                await self._poll(self._core.delivery.take_piece, None, timeout)
-                if self._arrow.next_size < self._arrow.WORTH_A_THREAD:
-                    return self._arrow.take(wanted) or self._arrow.empty(wanted)
-                loop = asyncio.get_running_loop()
-                self._decoding = loop.run_in_executor(None, self._arrow.take, wanted)
-            table = await asyncio.shield(self._decoding)
-            self._decoding = None
-            return self._arrow.empty(wanted) if table is None else table
+            deadline = None if timeout is None else self._core.clock.monotonic() + seconds(timeout)
+            while True:
+                left = None if deadline is None else max(deadline - self._core.clock.monotonic(), 0)
+                if await self._poll(self._core.delivery.take_piece, None, left) is None:
+                    return self._arrow.empty(wanted)
+                table = self._hand_over(await self._decoded(wanted))
+                if table is not None:
+                    return table
+
+    async def _decoded(self, wanted: tuple[str, ...]) -> Decoding:
+        """The next pieces as columns; large ones are decoded on a thread. Cancelled here, that goes on for whoever
+        comes next: nothing has been handed over.
+        """
+        under_way = self._decoding
+        if under_way is None or under_way[0].wanted != wanted:
+            decoding = self._arrow.prepare(wanted)
+            if decoding.size < self._arrow.WORTH_A_THREAD:
+                decoding.run()
+                return decoding
+            under_way = decoding, asyncio.get_running_loop().run_in_executor(None, decoding.run)
+            self._decoding = under_way
+        try:
+            await asyncio.shield(under_way[1])
+        finally:
+            if under_way[1].done() and self._decoding is under_way:
+                self._decoding = None
+        return under_way[0]
+
+    def _hand_over(self, decoding: Decoding) -> pa.Table | None:
+        """What of it still follows the positions; these move here, in the step that returns the table."""
+        delivery = self._core.delivery
+        try:
+            table = self._arrow.hand_over(decoding)
+            delivery.handed_over()
+            return table
+        except BaseException:
+            delivery.take_back()
+            raise
 
     async def iter_arrow(self, *, columns: Iterable[str] | None = None) -> AsyncIterator[pa.Table]:
         """Tables, for ever."""

@@ -26,6 +26,7 @@ from tidelog.client.consumer._records import ConsumerRecord
 from tidelog.client.consumer.arrow import ArrowDelivery
 from tidelog.client.consumer.committing import CommitCallback, GivenOffsets
 from tidelog.client.consumer.core import ConsumerCore
+from tidelog.client.consumer.errors import ConcurrentUseError
 from tidelog.client.consumer.face import CLOSE_TIMEOUT, ConsumerFace
 from tidelog.client.consumer.guard import of_threads
 from tidelog.client.consumer.records import EMPTY, ConsumerRecords
@@ -95,6 +96,19 @@ class Consumer(ConsumerFace):
 
         Calling it says that all records of the call before are done with. Listeners and callbacks run in here.
         """
+        delivery = self._core.delivery
+        try:
+            records = self._records(timeout, max_records)
+            delivery.handed_over()
+            return records
+        except ConcurrentUseError:  # what is being taken is somebody else's
+            raise
+        except BaseException:
+            delivery.take_back()
+            raise
+
+    def _records(self, timeout: float | None = None, max_records: int | None = None) -> ConsumerRecords:
+        """As `poll`, but nothing is handed over yet: an interrupt may come until the user has them."""
         with self._guard("poll"):
             most = self._core.most_records(max_records)
             records = self._poll(lambda: self._core.delivery.take(most), EMPTY, timeout)
@@ -102,9 +116,18 @@ class Consumer(ConsumerFace):
 
     def poll_arrow(self, timeout: float | None = None, *, columns: Iterable[str] | None = None) -> pa.Table:
         """The next records as an Arrow table (see `arrow`); an empty one when the time is up."""
-        with self._guard("poll_arrow"):
-            wanted = self._arrow.columns(columns)
-            return self._poll(lambda: self._arrow.take(wanted), self._arrow.empty(wanted), timeout)
+        delivery = self._core.delivery
+        try:
+            with self._guard("poll_arrow"):
+                wanted = self._arrow.columns(columns)
+                table = self._poll(lambda: self._arrow.take(wanted), self._arrow.empty(wanted), timeout)
+            delivery.handed_over()
+            return table
+        except ConcurrentUseError:  # what is being taken is somebody else's
+            raise
+        except BaseException:
+            delivery.take_back()
+            raise
 
     def iter_arrow(self, *, columns: Iterable[str] | None = None) -> Iterator[pa.Table]:
         """Tables, for ever."""
@@ -132,8 +155,15 @@ class Consumer(ConsumerFace):
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Records, for ever; the position is behind the record at hand."""
+        delivery = self._core.delivery
         while True:
-            yield from self._core.delivery.each(self.poll())
+            try:
+                yield from delivery.each(self._records())
+            except ConcurrentUseError:
+                raise
+            except BaseException:
+                delivery.take_back()  # unless the iteration has begun: then it puts back what it has left
+                raise
 
     def run(
         self,

@@ -144,6 +144,7 @@ class ConsumerCore:
 
     def begin_poll(self) -> None:
         """As `poll` is called: what was returned before is done with, so it may be committed."""
+        self.delivery.take_back()
         self.delivery.end_iteration()
         now = self.clock.monotonic()
         self.metrics.poll_total += 1
@@ -166,6 +167,8 @@ class ConsumerCore:
             raise WakeupError("wakeup() was called")
         if self._problems:
             raise self._problems.popleft()
+        if self.group.fatal is not None:
+            raise self.group.fatal.with_traceback(None)
 
     def wakeup(self) -> None:
         """End the call at hand, or the next one, with WakeupError. From any thread."""
@@ -175,7 +178,7 @@ class ConsumerCore:
     @property
     def pending_problem(self) -> Exception | None:
         """What the next call is going to raise."""
-        return self._problems[0] if self._problems else None
+        return self._problems[0] if self._problems else self.group.fatal
 
     def most_records(self, given: int | None) -> int:
         """How many records a `poll` may return."""
@@ -292,10 +295,12 @@ class ConsumerCore:
     async def unsubscribe(self) -> None:
         """Leave the group, and hold nothing any more."""
         self._resubscribed = False
-        await self.group.leave("the consumer unsubscribed")
-        self.subscription.remove(list(self.subscription.partitions))
-        self.subscription.unsubscribe()
-        self.engine.kick()
+        try:
+            await self.group.leave("the consumer unsubscribed")
+        finally:  # also if a listener was broken off: the membership is gone, and nothing of it may stay behind
+            self.subscription.remove(list(self.subscription.partitions))
+            self.subscription.unsubscribe()
+            self.engine.kick()
 
     async def assign(self, partitions: Iterable[TopicPartition], begin: Reset | None) -> None:
         """Read exactly these; what was read before and goes is committed, if auto-commit is on."""
@@ -407,6 +412,7 @@ class ConsumerCore:
         The order: commits first, while we are still a member and they count; then the group, which gives our partitions
         to others at once; then the connections, which ends whatever waits for an answer.
         """
+        self.delivery.take_back()
         try:
             async with asyncio.timeout(timeout):
                 if self.subscription.mode is Mode.MANUAL:

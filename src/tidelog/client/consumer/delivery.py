@@ -7,8 +7,10 @@ partition was moved or given back since) is dropped, what is paused is put aside
 Partitions take turns by themselves: pieces are handed out in the order in which they came, each to its end, so that one
 busy partition cannot keep the others from being read. Within a partition that is the order of the log.
 
-A position moves in the same step in which records are taken. Nobody can be between the two: a `poll` that is cancelled
-or interrupted has either returned the records or left them where they were.
+A `poll` that is cancelled or interrupted has either returned the records or left them where they were. Exceptions may
+come from anywhere here: a signal's handler (Ctrl-C in a notebook, an alarm) raises between any two steps, and memory
+may run out inside a codec. So `take` notes where it found each partition, and until the face says `handed_over` as its
+very last step, `take_back` puts everything back there; what was taken out of the queue is fetched again.
 """
 
 from __future__ import annotations
@@ -47,6 +49,10 @@ class RecordDelivery:
         self._restart = restart
         self._iteration: Generator[ConsumerRecord, None, None] | None = None
         self._problem = problem
+        #: Where partitions stood (by generation) before what is being handed over; empty as soon as the user has it.
+        self._before: dict[tuple[TopicPartition, int], tuple[TopicPartitionState, tuple[int, int] | None]] = {}
+        self._count = 0
+        self._broken: tuple[TopicPartitionState, KafkaError] | None = None
 
     def take(self, most: int) -> ConsumerRecords:
         """Up to so many records, whole partitions after each other; none if nothing is there at the moment."""
@@ -54,43 +60,91 @@ class RecordDelivery:
         parts: dict[TopicPartition, list[tuple[int, int]]] = {}
         behind: dict[TopicPartition, OffsetAndMetadata] = {}
         emptied = False
-        while len(records) < most and (piece := self._next()) is not None:
+        while self._broken is None and len(records) < most and (piece := self._next()) is not None:
             start = len(records)
             part, cursor = piece.part, piece.cursor
-            broken: KafkaError | None = None
+            if part.stand is not None and cursor.next_offset < part.stand[0]:  # the first of it were taken as columns
+                self._start_again(part)
+                continue
+            self._note(piece)
             try:
                 cursor.take(records, most - start)
             except KafkaError as error:  # what was sound before it is handed out first
-                broken = error
+                self._broken = (part, error)
             part.stand = (cursor.next_offset, max(cursor.leader_epoch, part.stand[1] if part.stand else -1))
             if len(records) > start:
                 parts.setdefault(part.tp, []).append((start, len(records)))
             behind[part.tp] = OffsetAndMetadata(*part.stand)
-            if broken is not None:
-                self._problem(broken)
-                self._start_again(part)
-            elif not cursor.left:
+            if self._broken is None and not cursor.left:
                 self._done(piece)
                 emptied = True
         if emptied:
             self._drained()
         if not records:
+            self.handed_over()
             return EMPTY
-        self._metrics.records_consumed_total += len(records)
+        self._count += len(records)
         return ConsumerRecords(records, parts, behind)
+
+    def _note(self, piece: Buffered) -> None:
+        """Before anything of it is taken."""
+        self._before.setdefault((piece.part.tp, piece.generation), (piece.part, piece.part.stand))
+
+    def handed_over(self) -> None:
+        """The user has what was taken, or is about to in the very next step. What followed it and could not be read is
+        told then, and asked for again: it may be whole the next time.
+        """
+        if self._broken is not None:
+            part, error = self._broken
+            self._problem(error)
+            self._start_again(part)
+            self._broken = None
+        self._metrics.records_consumed_total += self._count
+        self._count = 0
+        self._before = {}  # a plain assignment: no signal is heeded between here and the caller's return
+
+    def take_back(self) -> None:
+        """The user will not get what was taken: stand where it was found. Interrupted, it may be called once more."""
+        while self._before:
+            (tp, generation), (part, stand) = next(iter(self._before.items()))
+            if self._is_held(part, generation) or self._is_held(part, generation + 1):  # or was half put back
+                part.stand = stand
+                self._start_again(part)
+            del self._before[tp, generation]
+        self._broken, self._count = None, 0
 
     def take_piece(self) -> Buffered | None:
         """The next piece as a whole, for whoever wants it as columns; it stays the next one until `finish_piece`."""
         return self._next()
 
+    def pieces(self, size: int) -> list[Buffered]:
+        """The next piece and those that may follow it at once, about so many bytes together; they stay in the queue."""
+        found: list[Buffered] = []
+        if (piece := self._next()) is not None:
+            found.append(piece)
+            size -= piece.cursor.size
+        while found and size > 0 and len(found) < len(self._queue):
+            piece = self._queue[len(found)]
+            if not self._may_hand_out(piece) or piece.part.paused:
+                break
+            found.append(piece)
+            size -= piece.cursor.size
+        return found
+
     def reached(self, piece: Buffered, next_offset: int, count: int) -> None:
         """So many records were taken from a piece as columns, up to that offset."""
+        self._note(piece)
         part = piece.part
         part.stand = (next_offset, part.stand[1] if part.stand else -1)
-        self._metrics.records_consumed_total += count
+        self._count += count
+
+    def broken(self, piece: Buffered, error: KafkaError) -> None:
+        """What follows in this piece cannot be read."""
+        self._broken = (piece.part, error)
 
     def finish_piece(self, piece: Buffered) -> None:
         """All of it was taken as columns."""
+        self._note(piece)
         self._done(piece)
         self._drained()
 
@@ -120,6 +174,7 @@ class RecordDelivery:
                 part.stand = (records[start].offset, part.stand[1])
         left = {tp: stop for _, stop, tp in runs}
         try:
+            self.handed_over()  # from here on, what is left is put back below
             for start, stop, tp in runs:
                 part = states[tp]
                 if part is None:
@@ -154,7 +209,7 @@ class RecordDelivery:
         while queue:
             piece = queue[0]
             part = piece.part
-            if not self._is_held(part, piece.generation) or part.revoking:
+            if not self._may_hand_out(piece):
                 queue.popleft()
                 continue
             if part.paused:
@@ -162,6 +217,9 @@ class RecordDelivery:
                 continue
             return piece
         return None
+
+    def _may_hand_out(self, piece: Buffered) -> bool:
+        return self._is_held(piece.part, piece.generation) and not piece.part.revoking
 
     def _done(self, piece: Buffered) -> None:
         """It is used up. (`close` lets go of the bytes; records that point into them keep them.)"""

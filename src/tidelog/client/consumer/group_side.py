@@ -68,6 +68,8 @@ class GroupSide:
         self._changed = changed
         self._failed = failed
         self.membership: Membership | None = None
+        #: What has ended the membership for good, until the user unsubscribes or closes.
+        self.fatal: Exception | None = None
         #: Nobody will ever poll again: nobody is asked, and nothing committed.
         self.is_alone = False
         self._known: dict[str, int] = {}
@@ -113,7 +115,12 @@ class GroupSide:
         await self._turns.run(lambda: call(self._subscription.listener, "on_partitions_assigned", new))
         self._changed()
 
-    def failed(self, error: Exception) -> None:
+    def hold_back(self) -> None:
+        self._flag(self.owned())
+
+    def failed(self, error: Exception, *, final: bool = False) -> None:
+        if final:
+            self.fatal = error
         self._failed(error)
 
     async def _tell(self, method: str, partitions: list[TopicPartition]) -> None:
@@ -175,6 +182,7 @@ class GroupSide:
             self._watching = None
         if self.membership is not None:
             membership, self.membership = self.membership, None
+            self.fatal = None
             try:
                 await membership.leave(reason=reason)
             finally:

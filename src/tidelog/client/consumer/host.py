@@ -51,8 +51,14 @@ class GroupHost(Protocol):
         brought nothing is told of, too)."""
         ...
 
-    def failed(self, error: Exception) -> None:
-        """The membership has ended for good: the next `poll` raises this."""
+    def hold_back(self) -> None:
+        """What we own may be somebody else's by now: hand nothing of it out. It is lost in the user's next turn, or,
+        after an error that is final, never handed out again.
+        """
+        ...
+
+    def failed(self, error: Exception, *, final: bool = False) -> None:
+        """The next `poll` raises this; `final`: so does every one, as the membership has ended for good."""
         ...
 
 

@@ -75,6 +75,10 @@ class MembershipBase(Generic[S]):
             return
         logger.debug("%s: %s → %s", self._name, self._at.value, state.value)
         self._at = self._table.check(self._at, state)
+        self._let_settled()
+
+    def _let_settled(self) -> None:
+        """Let those go on who wait until our generation is known, if it is."""
         if not self._is_moving:
             waiting, self._settled = self._settled, []
             for future in waiting:

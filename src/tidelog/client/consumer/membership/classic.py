@@ -80,6 +80,7 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
         )
         self._me = Generation()
         self._leader: GroupLeader | None = None
+        self._leaving = False
         self._joined_topics: frozenset[str] = frozenset()
         self._reason: str | None = "the consumer starts"  # why to join (again); None: no need to
 
@@ -112,13 +113,17 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
     async def leave(self, *, reason: str = "consumer closed") -> None:
         """Give back what we own and tell the coordinator. A static member does not tell: it may be back in time.
 
-        Between two generations what we own may be promised to others already, so it is lost rather than revoked.
+        Between two generations what we own may be promised to others already, so it is lost rather than revoked. While
+        we join, the coordinator still waits for members of the old one, takes their commits, and has promised nothing:
+        what a cooperative member has kept is revoked then, too.
         """
         if self._at is ClassicMemberState.LEFT:
             return
         me = self._me
-        ours = self._at in _BEATING and me.is_known
+        ours = (self._at in _BEATING or self._at is ClassicMemberState.JOINING) and me.is_known
         await self._stop_tasks()
+        self._leaving = True  # nobody walks any more: commits that wait for another generation go out with this one
+        self._let_settled()
         if not ours:
             self._me = Generation()
         if owned := self._host.owned():
@@ -138,7 +143,7 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
 
     @property
     def _is_moving(self) -> bool:
-        return self._at in _MOVING
+        return self._at in _MOVING and not self._leaving
 
     @property
     def _in_group(self) -> bool:
@@ -326,9 +331,14 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
         self._reason = "the consumer polls again" if again else None
         self._break_off()
         self._enter(ClassicMemberState.FAILED)
-        self._host.failed(error)
+        self._host.hold_back()
+        self._host.failed(error, final=not again)
 
     async def _put_out(self) -> None:
+        """The partitions stay with the host until the user's next poll, when they are given up as lost; nothing of them
+        is handed out from now on.
+        """
+        self._host.hold_back()
         me, self._me = self._me, Generation()
         self._reason = "the consumer polls again"
         self._break_off()

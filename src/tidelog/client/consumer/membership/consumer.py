@@ -294,13 +294,15 @@ class ConsumerMembership(MembershipBase[ConsumerMemberState]):
             self._epoch = UNKNOWN_GENERATION
             self._break_off()
             self._enter(ConsumerMemberState.FAILED)
-            self._host.failed(_explained(error))
+            self._host.hold_back()
+            self._host.failed(_explained(error), final=not self._again)
         return reaction
 
     async def _put_out(self) -> None:
         """The partitions stay with the host until the user's next poll, when they are given up as lost: listeners run
-        in the user's turn only.
+        in the user's turn only. Nothing of them is handed out from now on.
         """
+        self._host.hold_back()
         joined = self._epoch >= JOIN_EPOCH
         self._epoch = UNKNOWN_GENERATION
         self._break_off()

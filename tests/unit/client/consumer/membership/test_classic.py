@@ -170,6 +170,7 @@ async def test_a_user_who_does_not_poll_is_put_out_and_told(
             assert "consumer slow of group" in caplog.text
             assert "max.poll.interval.ms=400" in caplog.text
             assert len(host.owned()) == 4  # until the user's next poll
+            assert host.held_back == host.owned()
             assert host.commits is not None
             with pytest.raises(CommitFailedError):
                 await host.commits.commit({TopicPartition("t", 0): OffsetAndMetadata(1)})
@@ -206,6 +207,8 @@ async def test_the_first_of_two_with_one_instance_id_is_fenced(broker: Broker, g
     assert error.code is ErrorCode.FENCED_INSTANCE_ID
     assert one.member is not None
     assert one.member.state == "failed"
+    assert one.fatal is error
+    assert one.held_back == one.owned()
     await until(shared([two]))
     await one.leave()
     await two.leave()
@@ -247,3 +250,24 @@ async def test_a_user_who_waits_inside_poll_is_not_put_out(broker: Broker, group
         assert host.member.state == "stable"
         host.member.waiting(False)
         await until(lambda: host.member is not None and host.member.state == "idle")
+
+
+@async_test
+async def test_who_leaves_while_it_joins_commits_what_it_has_kept(
+    broker: Broker, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator waits for the other member: until that joins, too, the old generation is its own."""
+    async with members(broker, group, 2, COOPERATIVE) as (one, two):
+        await until(shared([one, two]))
+        assert one.member is not None
+        assert two.member is not None
+        assert two.commits is not None
+        monkeypatch.setattr(two.member, "_prepare", asyncio.Event().wait)
+        tp = min(one.owned())
+        one.positions[tp] = 7
+        one.member._rejoin("to be between two generations")  # type: ignore[union-attr]  # a classic one
+        await until(lambda: one.member is not None and one.member.state == "joining")
+        await one.leave()
+        assert one.words()[-1] == "revoke"
+        two.commits.member = None
+        assert (await two.commits.committed([tp]))[tp] == OffsetAndMetadata(7, -1)

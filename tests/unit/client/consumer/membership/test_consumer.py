@@ -169,6 +169,7 @@ async def test_a_user_who_does_not_poll_is_put_out_and_told(
         await host.poll_until(shared([host]))
         await until(lambda: host.member is not None and host.member.state == "idle")
         assert "consumer slow of group" in caplog.text
+        assert host.held_back == host.owned() != frozenset()
         assert host.commits is not None
         with pytest.raises(CommitFailedError):
             await host.commits.commit({TopicPartition("t", 0): OffsetAndMetadata(1)})

@@ -1,0 +1,84 @@
+"""What a group's decisions mean for a consumer: who may be somebody else's is not handed out, what is final stays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from support.consumers import QUICK, take, write
+from support.loop import async_test
+from tidelog.client.consumer.aio import Consumer as AsyncConsumer
+from tidelog.client.consumer.blocking import Consumer
+from tidelog.common.errors import ErrorCode, KafkaError
+from tidelog.common.types import TopicPartition
+from tidelog.testing import Broker
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture
+def tp(broker: Broker, request: pytest.FixtureRequest) -> TopicPartition:
+    tp = TopicPartition(str(request.node.name)[:150], 0)
+    broker.create_topic(tp.topic)
+    write(broker, tp, [str(i) for i in range(10)])
+    return tp
+
+
+def test_what_is_held_back_is_not_handed_out(broker: Broker, tp: TopicPartition) -> None:
+    settings = {"group_id": tp.topic, "auto_offset_reset": "earliest", "max_poll_records": 2, **QUICK}
+    with Consumer(bootstrap_servers=broker.address, **settings) as consumer:  # type: ignore[arg-type]  # of many types
+        consumer.subscribe([tp.topic])
+        take(consumer, 2)
+        consumer._core.group.hold_back()
+        assert not consumer.poll(0.3)
+        assert consumer.position(tp) == 2
+
+
+def test_what_has_ended_a_membership_for_good_is_raised_by_every_poll(broker: Broker, tp: TopicPartition) -> None:
+    with Consumer(bootstrap_servers=broker.address, group_id=tp.topic, **QUICK) as consumer:
+        consumer.subscribe([tp.topic])
+        consumer.poll(0.1)
+        consumer._core.group.failed(KafkaError(ErrorCode.FENCED_INSTANCE_ID), final=True)
+        for _ in range(3):
+            with pytest.raises(KafkaError, match="FENCED_INSTANCE_ID"):
+                consumer.poll(0.1)
+            assert not consumer.health().ok
+        consumer.unsubscribe()
+        assert consumer._core.group.fatal is None
+
+
+class Slow:
+    """A listener that does not come to its end."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+
+    async def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
+        self.begun.set()
+        await asyncio.Event().wait()
+
+
+@async_test
+async def test_a_cancelled_unsubscribe_leaves_nothing_behind(broker: Broker, tp: TopicPartition) -> None:
+    settings = {"group_id": tp.topic, "auto_offset_reset": "earliest", "enable_auto_commit": False, **QUICK}
+    async with AsyncConsumer(bootstrap_servers=broker.address, **settings) as consumer:  # type: ignore[arg-type]  # of many types
+        listener = Slow()
+        await consumer.subscribe([tp.topic], listener)
+        while not await consumer.poll(30):
+            pass
+        leaving = asyncio.create_task(consumer.unsubscribe())
+        await listener.begun.wait()
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        await asyncio.sleep(0)
+        assert consumer.assignment() == consumer.subscription() == frozenset()
+        await consumer.assign([tp])
+        await consumer.seek(tp, 0)
+        assert await consumer.poll(30)
