@@ -24,9 +24,9 @@ The life of a batch:
     sealed    producer id, epoch and sequence are in the header; it is under way (`in_flight`), perhaps several times
     done      written, or given up: futures and callbacks know, the memory is free
 
-`attempts` counts how often it left, `in_doubt` says that nobody knows whether one of these was written (`recovery`). One
-that a broker finds too large is split (`splitting`): it stays, as the whole that its futures and waiters know, and they
-find their parts through it.
+`attempts` counts how often it left, `in_doubt` says that nobody knows whether one of these was written (`recovery`).
+One that a broker finds too large is split (`splitting`): it stays, as the whole that its futures and waiters know, and
+they find their parts through it.
 
 Memory: the buffer comes from a `BufferPool`, which counts it against `buffer.memory`, and goes back when the outcome is
 known, even if somebody keeps a future: but never before the last view of it is gone, as the socket may still read from
@@ -403,8 +403,8 @@ cdef class ProducerBatch:
                 wake()
 
     cdef int call_back(self, RecordFuture future, function, bint delivery) except -1:
-        """Call `function(future)`, or `function(metadata, error)` for a delivery, when the outcome is known. It may have
-        become known since the record was appended: what was allocated meanwhile may have let the sender go on.
+        """Call `function(future)`, or `function(metadata, error)` for a delivery, when the outcome is known. It may
+        have become known since the record was appended: what was allocated meanwhile may have let the sender go on.
         """
         entry = (future, function, delivery)
         made = []

@@ -58,8 +58,8 @@ from tidelog.client.producer.record import (
 )
 from tidelog.client.producer.recovery import Recovery
 from tidelog.client.producer.sender import Sender
-from tidelog.client.producer.transaction_manager import State, TransactionManager
 from tidelog.client.producer.transaction_exchanges import Transactions
+from tidelog.client.producer.transaction_manager import State, TransactionManager
 from tidelog.client.serialization import serializer_of
 from tidelog.common.clock import SYSTEM_CLOCK, Clock
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
