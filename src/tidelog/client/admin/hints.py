@@ -74,11 +74,9 @@ def failure(code: int, message: str | None = None, about: object = "") -> AdminE
 
     Codes that are newer than our table are unknown errors, with their number in the text.
     """
-    try:
-        known = ErrorCode(code)
-        text = (message or known.text).rstrip(". ")
-    except ValueError:
-        known = ErrorCode.UNKNOWN_SERVER_ERROR
+    known = ErrorCode(code)
+    text = (message or known.text).rstrip(". ")
+    if known != code:
         text = f"{message or 'the broker refused it'} (error {code}, which this client does not know)"
     subject = f"{about}: " if about and not _is_named(str(about), text) else ""
     return AdminError(known, f"{subject}{text}", _NEXT.get(known))
