@@ -74,7 +74,7 @@ class ClusterClient:
         self.config = raw if isinstance(raw, Config) else client_config(raw)
         self.clock = clock
         self.rng = rng or system_rng()
-        self.metadata = ClusterMetadata(self.config[keys.METADATA_MAX_AGE_MS])
+        self.metadata = ClusterMetadata(self.config[keys.METADATA_MAX_AGE_MS], self.config[keys.RETRY_BACKOFF_MS])
         self._bootstrap = Bootstrap(self.config)
         self._backoff = Backoff(
             self.config[keys.RETRY_BACKOFF_MS] / 1000, self.config[keys.RETRY_BACKOFF_MAX_MS] / 1000

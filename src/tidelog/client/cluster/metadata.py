@@ -65,7 +65,8 @@ class TopicInfo:
 class ClusterMetadata:
     """The newest known state of the cluster."""
 
-    def __init__(self, max_age_ms: int) -> None:
+    def __init__(self, max_age_ms: int, backoff_ms: int = 0) -> None:
+        """What is older than `max_age_ms` is asked for anew; a partition without a leader not before `backoff_ms`."""
         self.cluster_id: str | None = None
         self.controller: int = NO_NODE
         self.nodes: dict[int, Node] = {}
@@ -75,6 +76,7 @@ class ClusterMetadata:
         #: Counts the answers that were taken in.
         self.revision = 0
         self._max_age_ms = max_age_ms
+        self._backoff_ms = backoff_ms
         self._stale: set[str] = set()
         self._updated_ms: dict[str, int] = {}
 
@@ -129,9 +131,11 @@ class ClusterMetadata:
 
     def _is_fresh(self, name: str, now_ms: int) -> bool:
         topic = self.topics.get(name)
-        if topic is None or name in self._stale or now_ms - self._updated_ms[name] >= self._max_age_ms:
+        if topic is None or name in self._stale or topic.error:
             return False
-        return topic.error == 0 and not topic.leaderless
+        # While an election is under way, every fetch of the topic's other partitions comes by here.
+        age = now_ms - self._updated_ms[name]
+        return age < (min(self._backoff_ms, self._max_age_ms) if topic.leaderless else self._max_age_ms)
 
     def topic(self, name: str) -> TopicInfo:
         """What is known of it; KafkaError if it does not exist or may not be seen."""

@@ -159,6 +159,8 @@ class Consumer(ConsumerFace):
         while True:
             try:
                 yield from delivery.each(self._records())
+            except GeneratorExit:  # the iteration has put back what it has left
+                raise
             except ConcurrentUseError:
                 raise
             except BaseException:

@@ -31,6 +31,13 @@ def metadata(*responses: MetadataResponse) -> ClusterMetadata:
     return known
 
 
+def test_a_partition_without_a_leader_is_asked_for_after_a_wait() -> None:
+    """Fetches of the other partitions come by here many times a second while one is offline."""
+    known = ClusterMetadata(max_age_ms=1000, backoff_ms=100)
+    known.update(response(-1, 5), 5000)
+    assert [known.missing(["t"], 5000 + age) for age in (0, 99, 100)] == [set(), set(), {"t"}]
+
+
 def test_a_leader_is_found() -> None:
     known = metadata(response(1, 5))
     assert known.leader(TP("t", 0)) == Node(1, "h1", 9001)
