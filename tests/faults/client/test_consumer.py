@@ -23,7 +23,7 @@ from faults.client.reading import Reading
 from faults.client.test_producer import storm
 from support.steady import Steady
 from support.wire_proxy import EVERYWHERE, GARBLES, Act, At, WireProxy, cut, delay, garble, hole, refuse, split
-from tidelog import Consumer, ConsumerRecord, Producer, TopicPartition, aio, retry
+from tidelog import Admin, Consumer, ConsumerRecord, Producer, TopicPartition, aio, retry
 from tidelog.client.consumer.commits import CommitFailedError
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.protocol.api import ApiKey
@@ -97,17 +97,25 @@ def topic(broker: Broker) -> str:
 
 @pytest.fixture
 def watch(broker: Broker) -> Iterator[Any]:
-    """What the coordinator says of a group's commits, asked past the proxy."""
+    """What the coordinator says of a group's commits, asked past the proxy. When another group is asked for, the former
+    one is over: the coordinator need not remember it, so that what grows in a long storm is the clients' alone.
+    """
     consumers: dict[str, Consumer] = {}
+
+    def forget() -> None:
+        for former in list(consumers):
+            consumers.pop(former).close()
+            admin.delete_consumer_groups([former])  # unless somebody is still in it
 
     def committed(group: str, partitions: Any) -> Any:
         if group not in consumers:
+            forget()
             consumers[group] = Consumer(bootstrap_servers=broker.address, group_id=group)
         return consumers[group].committed(partitions)
 
-    yield committed
-    for consumer in consumers.values():
-        consumer.close()
+    with Admin(bootstrap_servers=broker.address) as admin:
+        yield committed
+        forget()
 
 
 def ends(topic: str) -> dict[TopicPartition, int]:
