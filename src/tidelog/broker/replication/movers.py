@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidelog.broker import config as keys
+from tidelog.broker.detached import unheard
 from tidelog.broker.replication.follower import truncation_offset
 from tidelog.common.errors import ErrorCode, KafkaError, StorageError
 from tidelog.common.named_tuple import NamedTuple
@@ -113,8 +115,18 @@ class ReplicaMovers:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _begin(self, move: _Move) -> None:
+        """The cleaner is let back in when the task has ended, however: one that is cancelled before its first step has
+        not even begun to run, and would not come to a `finally` of its own."""
         self._logs.cleaner.pause(move.tp)
-        self._tasks[move.tp] = asyncio.get_running_loop().create_task(self._run(move), name=f"move {move.tp}")
+        task = asyncio.get_running_loop().create_task(self._run(move), name=f"move {move.tp}")
+        task.add_done_callback(partial(self._ended, move.tp))
+        self._tasks[move.tp] = task
+
+    def _ended(self, tp: TopicPartition, task: asyncio.Task[None]) -> None:
+        self._logs.cleaner.resume(tp)
+        if self._tasks.get(tp) is task:
+            del self._tasks[tp]
+        unheard(task)
 
     def _cancel(self, tp: TopicPartition) -> None:
         task = self._tasks.pop(tp, None)
@@ -130,10 +142,6 @@ class ReplicaMovers:
         except (KafkaError, OSError) as error:
             logger.error("%s could not be moved: %s", move.tp, error)
             self._blame(move, error)
-        finally:
-            self._logs.cleaner.resume(move.tp)
-            if self._tasks.get(move.tp) is asyncio.current_task():
-                del self._tasks[move.tp]
 
     async def _throttle(self, copied: int) -> None:
         """Hold `replica.alter.log.dirs.io.max.bytes.per.second`, by pauses between chunks; at least take a breath."""

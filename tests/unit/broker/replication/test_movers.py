@@ -374,3 +374,23 @@ async def test_a_move_may_be_asked_for_before_the_start_is_over(dirs: list[Path]
         await until(lambda: log_of(broker, T).dir.parent != before)
         assert values_of(broker) == OLD
         await until(lambda: not broker.movers._tasks)
+
+
+@async_test
+async def test_a_move_that_is_taken_back_before_its_first_step_leaves_the_log_to_cleaner_and_retention(
+    dirs: list[Path],
+) -> None:
+    """Two requests that a client has pipelined: there, and back, within one turn of the event loop."""
+    async with broker_on(*dirs) as broker:
+        await create(broker, "t")
+        await write(broker, T, OLD)
+        partition = broker.replicas.partition(T)
+        assert partition is not None
+        here = broker.log_manager.dir_of(partition.log)
+        move(broker, T)
+        broker.movers.move(partition, here)
+        assert broker.log_manager.cleaner.is_busy(T)  # until the task has ended
+        await until(lambda: not broker.log_manager.cleaner.is_busy(T))
+        assert not leftovers(*dirs)
+        await moved(broker)
+        await until(lambda: not broker.log_manager.cleaner.is_busy(T))
