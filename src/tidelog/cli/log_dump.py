@@ -107,7 +107,7 @@ def dump(
         if name is None or name[1] != LOG:
             describe_file(path, output)
             return
-        batches: Iterator[Placed] = _of_file(path)
+        batches: Iterator[Placed] = _of_file(path, offset, end)
     else:
         ranges = {"start_offset": offset, "end_offset": end, "start_time": from_time, "end_time": to_time}
         batches = _of_partitions(list(partitions_of([path], topic)), ranges)
@@ -120,8 +120,10 @@ def dump(
         _dump_batches(batches, output, limit)
 
 
-def _of_file(path: Path) -> Iterator[Placed]:
-    """The batches of one segment, whose partition is known by its directory's name if that has the form of one."""
+def _of_file(path: Path, start: int | None, end: int | None) -> Iterator[Placed]:
+    """The batches of one segment that hold offsets of the range. Its partition is known by its directory's name if that
+    has the form of one.
+    """
     from tidelog.common.fs import LOCAL_FS
 
     parsed = split_name(path.name)
@@ -130,6 +132,10 @@ def _of_file(path: Path) -> Iterator[Placed]:
     parent = parse_dir(path.resolve().parent.name)
     topic, partition = (parent.topic_partition.topic, str(parent.topic_partition)) if parent else ("", "")
     for position, batch in SegmentReader(LOCAL_FS, path.parent, parsed[0]).placed_batches():
+        if start is not None and batch.last_offset < start:
+            continue
+        if end is not None and batch.last_offset >= end and batch.base_offset >= end:
+            return
         yield Placed(topic, partition, parsed[0], position, batch)
 
 
@@ -169,7 +175,8 @@ def _or_remark(items: Iterator[T], output: Output, what: str) -> Iterator[T]:
 
 def _batch_row(placed: Placed) -> list[object]:
     """A batch's header in a row. None stands for what the batch does not have: a producer, a sequence, flags; columns
-    that have it in no row are not drawn.
+    that have it in no row are not drawn. A packed entry of magic 0 or 1 has the offset of its last record in its
+    header; its first offset is found inside, as the number of its records is.
     """
     batch = placed.batch
     header = batch.header
@@ -187,7 +194,7 @@ def _batch_row(placed: Placed) -> list[object]:
     producer = f"{header.producer_id}/{header.producer_epoch}" if header.producer_id >= 0 else None
     return [
         placed.position,
-        header.base_offset,
+        batch.base_offset,
         header.last_offset,
         batch.record_count,
         header.size,

@@ -1,8 +1,9 @@
 """`tidelog log stat`: what the logs in a directory are made of.
 
-Sizes, counts and offsets come from batch headers alone. The ratio needs every packed batch unpacked, and the number of
-keys every key hashed: `--fast` leaves both out. Keys are counted by the
-cleaner's map, which holds about a million; beyond that the rest is estimated, with a tilde.
+Sizes, counts and offsets come from batch headers alone. The ratio and the earliest time need every packed batch
+unpacked, and the number of keys every key hashed: `--fast` leaves ratio and keys out, and gives a time that the
+earliest is not above, with a sign that says so. Keys are counted by the cleaner's map, which holds about a million;
+beyond that the rest is estimated, with a tilde.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ COLUMNS = (
 @click.command("stat")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--topic", "-t", multiple=True, help="Only this topic; may be repeated.")
-@click.option("--fast", is_flag=True, help="Read headers only: no compression ratio, no number of keys.")
+@click.option("--fast", is_flag=True, help="Read headers only: no ratio, no keys, a bound for From.")
 @json_option
 def stat(paths: tuple[Path, ...], topic: tuple[str, ...], fast: bool, as_json: bool) -> None:
     """Show sizes, counts, time range, compression ratio and number of different keys.
 
-    The number of keys is exact up to about a million keys per partition and an estimate (~) above.
+    The number of keys is exact up to about a million keys per partition and an estimate (~) above. With --fast the
+    earliest time may be known to be at most (≤) what is shown: headers do not tell the times of all records.
 
     \b
     Examples:
@@ -61,7 +63,7 @@ def _row(partition: PartitionReader, found: PartitionStatistics, fast: bool) -> 
         found.records,
         found.first_offset,
         found.last_offset,
-        time_text(found.min_time),
+        None if found.min_time is None else f"{'' if found.min_time_exact else '≤'}{time_text(found.min_time)}",
         time_text(found.max_time),
         " ".join(f"{name}:{count}" for name, count in sorted(found.codecs.items())),
         None if found.compression_ratio is None else f"{found.compression_ratio:.2f}",

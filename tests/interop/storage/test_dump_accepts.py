@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from interop.storage.dump import accepted, dump
-from support.kafka import KAFKA_3, KAFKA_4
+from support.kafka import KAFKA_2, KAFKA_3, KAFKA_4
 from support.logs import START_MS, LogBench, batch, fill, records_of, run_of, small_config
+from tidelog.cli.main import main
 from tidelog.log.append import AppendOrigin
 from tidelog.log.partition.partition_log import PartitionLog
 from tidelog.records.format.attributes import Codec
@@ -16,6 +19,11 @@ from tidelog.records.format.control import end_txn_marker
 
 pytestmark = pytest.mark.java
 VERSIONS = [KAFKA_3, KAFKA_4]
+#: A batch, or an entry of magic 0 or 1, and the first record in it.
+BATCH = re.compile(
+    r"^(?:baseOffset: \d+ lastOffset|offset): (\d+) .*magic: (\d) compresscodec: (\w+).*\n\| offset: (\d+)",
+    re.MULTILINE,
+)
 
 
 def check(version: str, tmp_path: Path, log: PartitionLog) -> None:
@@ -115,3 +123,23 @@ def test_after_retention_and_moved_log_start(version: str, tmp_path: Path) -> No
     bench.clock.advance(120)
     bench.scheduler.run_due()
     check(version, tmp_path, log)
+
+
+@pytest.mark.parametrize("version", [KAFKA_2, KAFKA_3])
+def test_batches_are_told_alike(tmp_path: Path, version: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also packed entries of magic 0 and 1, whose headers hold the last offset only: what the first is, their records
+    tell."""
+    folder = tmp_path / "data" / "old-0"
+    folder.mkdir(parents=True)
+    packed = [
+        batch([b"v"] * 50, base_offset=50 * number, magic=magic, codec=codec)
+        for number, (magic, codec) in enumerate([(0, Codec.GZIP), (1, Codec.GZIP), (1, Codec.SNAPPY), (2, Codec.GZIP)])
+    ]
+    (folder / f"{0:020d}.log").write_bytes(b"".join([*packed, batch([b"single"], base_offset=200, magic=1)]))
+    said = dump(version, tmp_path / "conf", folder)
+    theirs = [(int(m[4]), int(m[1]), int(m[2]), m[3].lower()) for m in BATCH.finditer(said)]
+    assert main(["log", "dump", "--json", str(folder)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    ours = [(row["base_offset"], row["last_offset"], row["magic"], row["codec"]) for row in rows]
+    assert ours == theirs
+    assert [row["base_offset"] for row in rows] == [0, 50, 100, 150, 200]

@@ -21,7 +21,7 @@ from tidelog.protocol.messages import (
     TransactionLogKey,
     TransactionLogValue,
 )
-from tidelog.records.format.attributes import Codec
+from tidelog.records.format.attributes import Codec, TimestampType
 from tidelog.records.format.builder import BatchBuilder
 from tidelog.testing.clock import START_MS, ManualClock
 
@@ -276,15 +276,72 @@ def test_the_records_inside_a_packed_old_entry_are_counted(log: Command, tmp_pat
     assert log.json("stat", partition)[0]["records"] == 4
 
 
-def test_the_time_range_begins_with_the_earliest_record(log: Command, tmp_path: Path) -> None:
-    builder = BatchBuilder()
-    for time in (3_000, 1_000, 9_000):
+def timed(*times: int, base: int = 0, magic: int = 2, codec: Codec = Codec.NONE, **options: Any) -> bytes:
+    """A batch of records with these timestamps."""
+    builder = BatchBuilder(magic, codec, base_offset=base, **options)
+    for time in times:
         builder.append(time, None, b"x")
-    partition = segment(tmp_path / "late-0", builder.build())
-    (found,) = log.json("stat", partition)
-    assert (found["min_time"], found["max_time"]) == (1_000, 9_000)
+    return builder.build()
+
+
+def test_the_time_range_begins_with_the_earliest_record(log: Command, tmp_path: Path) -> None:
+    partition = segment(tmp_path / "late-0", timed(3_000, 1_000, 9_000))
+    for options in ((), ("--fast",)):
+        (found,) = log.json("stat", partition, *options)
+        assert (found["min_time"], found["min_time_exact"], found["max_time"]) == (1_000, True, 9_000)
+
+
+def test_a_quick_look_says_that_its_earliest_time_is_a_bound(log: Command, tmp_path: Path) -> None:
+    partition = segment(tmp_path / "late-0", timed(5_000, 4_000), timed(3_000, 1_000, base=2))
     (found,) = log.json("stat", partition, "--fast")
-    assert (found["min_time"], found["max_time"]) == (3_000, 9_000), "the first record's, by the header alone"
+    assert (found["min_time"], found["min_time_exact"]) == (3_000, False)
+    assert "≤1970-01-01T00:00:03.000Z" in log("stat", partition, "--fast")
+    assert " 1970-01-01T00:00:01.000Z" in log("stat", partition)
+
+
+@pytest.mark.parametrize("options", [(), ("--fast",)])
+def test_the_largest_time_of_an_old_wrapper_is_not_its_earliest(
+    log: Command, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    old = {"magic": 1, "codec": Codec.GZIP}
+    partition = segment(tmp_path / "old-0", timed(1_000, 9_000, **old), timed(500, 9_500, base=2, **old))
+    (found,) = log.json("stat", partition, *options)
+    assert (found["min_time"], found["min_time_exact"], found["max_time"]) == (500, True, 9_500)
+    stamped = segment(
+        tmp_path / "stamped-0",
+        timed(1_000, 2_000, timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=7_000, **old),
+    )
+    (found,) = log.json("stat", stamped, *options)
+    assert (found["min_time"], found["min_time_exact"], found["max_time"]) == (7_000, True, 7_000)
+    (found,) = log.json("stat", segment(tmp_path / "timeless-0", timed(-1, -1, magic=0, codec=Codec.GZIP)), *options)
+    assert (found["min_time"], found["max_time"]) == (None, None)
+
+
+def test_a_delete_horizon_is_no_time_of_a_record(log: Command, tmp_path: Path) -> None:
+    waiting = timed(2_000, 3_000, base=1, delete_horizon=100)
+    partition = segment(tmp_path / "compact-0", timed(5_000), waiting)
+    (found,) = log.json("stat", partition, "--fast")
+    assert (found["min_time"], found["min_time_exact"]) == (3_000, False)
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_dumped_batch_begins_with_its_first_record(log: Command, tmp_path: Path, magic: int) -> None:
+    """The header of a packed entry of magic 0 or 1 holds its last offset."""
+    batches = [timed(*[-1 if magic == 0 else 5] * 50, base=base, magic=magic, codec=Codec.GZIP) for base in (0, 50)]
+    partition = segment(tmp_path / "old-0", *batches)
+    rows = [(row["base_offset"], row["last_offset"], row["records"]) for row in log.json("dump", partition)]
+    assert rows == [(0, 49, 50), (50, 99, 50)]
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_dump_leaves_out_whole_batches_outside_the_offsets(log: Command, tmp_path: Path, magic: int) -> None:
+    batches = [timed(*[-1] * 10, base=base, magic=magic, codec=Codec.GZIP) for base in (0, 10, 20, 30)]
+    partition = segment(tmp_path / "old-0", *batches)
+    for path in (partition, partition / "00000000000000000000.log"):
+        found = log.json("dump", path, "--offset", 12, "--end", 21)
+        assert [row["base_offset"] for row in found] == [10, 20], path
+        found = log.json("dump", path, "--end", 20)
+        assert [row["base_offset"] for row in found] == [0, 10], path
 
 
 def test_dumped_records_name_their_partition(log: Command, data: Path) -> None:

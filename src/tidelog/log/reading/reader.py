@@ -266,13 +266,16 @@ _Placed = tuple[SegmentReader, int, RecordBatch]
 def _batches_of(
     segment: SegmentReader, start: int, end: int | None, start_time: int | None
 ) -> Iterator[tuple[int, _Placed | None]]:
-    """(offset behind, place and batch, or None for one that is of no interest)."""
+    """(offset behind, place and batch, or None for one that is of no interest).
+
+    Where a batch begins is asked only of one that reaches the end: a packed one of magic 0 or 1 is unpacked for it.
+    """
     first = start if start_time is None else max(start, segment.offset_before_time(start_time))
     for position, batch in segment.placed_batches(first):
         header = batch.header
         if header.last_offset < first:
             continue
-        if end is not None and header.magic >= 2 and header.base_offset >= end:
+        if end is not None and header.last_offset >= end and batch.base_offset >= end:
             return
         early = start_time is not None and header.magic > 0 and header.max_timestamp < start_time
         yield header.last_offset + 1, None if early else (segment, position, batch)

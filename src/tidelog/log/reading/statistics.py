@@ -6,14 +6,17 @@ and 9 million keys would lose a tenth, one of a thousand keys nearly everything.
 
 Everything is counted off the batches' headers but two: the smallest timestamp (records of a batch need not be in the
 order of time) and the compression ratio, which need the batches unpacked. Without them (`ratio=False`) a log is read as
-fast as its headers can be.
+fast as its headers can be, and the smallest timestamp is a bound from above, unless the headers happen to tell it: of
+one record, or of those that the broker has stamped. A batch that waits for its delete horizon has that where others
+have their first time, so only its largest is left. The bound is near, as the first batch of the log is looked into. (A
+packed entry of magic 0 or 1 tells neither its first time nor how many records it has: it is unpacked in any case.)
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tidelog.log.cleaner import legacy
@@ -22,7 +25,7 @@ from tidelog.log.cleaner._offset_map import OffsetMap
 from tidelog.log.cleaner.cleaned_transactions import CleanedTransactions
 from tidelog.log.reading.reader import PartitionReader
 from tidelog.records.codec.compression import DEFAULT_LIMIT, decompress
-from tidelog.records.format.attributes import BatchHeader, TimestampType
+from tidelog.records.format.attributes import MAGIC_V2, BatchHeader, TimestampType
 from tidelog.records.format.batch import RecordBatch
 from tidelog.records.format.convert import up_convert
 from tidelog.records.format.layout import RECORD_BATCH_OVERHEAD, entry_size
@@ -46,7 +49,9 @@ class PartitionStatistics:
     records: int = 0
     first_offset: int | None = None
     last_offset: int | None = None
+    #: The smallest timestamp, or (`min_time_exact` is false) one that it is not above.
     min_time: int | None = None
+    min_time_exact: bool = True
     max_time: int | None = None
     #: Bytes of compressed record payloads, and what they unpack to.
     packed_bytes: int = 0
@@ -97,7 +102,8 @@ class StatisticsReader:
                 result.bytes += run.size
                 for index in range(len(run)):
                     self._batch(RecordBatch(run, index))
-                self._earliest(run)
+                if self._ratio:
+                    self._earliest(run)
                 self._count_keys(run)
                 self._progress(run.size)
         if self._offsets is not None:
@@ -120,22 +126,37 @@ class StatisticsReader:
         result.last_offset = header.last_offset
         if header.max_timestamp >= 0:
             result.max_time = max(header.max_timestamp, result.max_time or 0)
-        if self._ratio and header.is_compressed and header.magic >= 2:
+        if not self._ratio:
+            self._bound_earliest(batch)
+        elif header.is_compressed and header.magic >= 2:
             payload = batch.raw[RECORD_BATCH_OVERHEAD:]
             result.packed_bytes += len(payload)
             result.plain_bytes += len(decompress(header.codec, payload))
 
     def _earliest(self, run: BatchRun) -> None:
-        """The smallest timestamp. Records need not be in its order: without them, the first of each batch stands in."""
-        if self._ratio:
-            reader = ColumnReader(BatchFilter(skip_control=False), up_convert, limit=DEFAULT_LIMIT)
-            reader.add(memoryview(run.buffer)[: run.size])  # type: ignore[arg-type]  # a scanned run has its buffer
-            times = array("q", bytes(8 * reader.rows_bound))
-            rows = reader.fill(timestamp=times.buffer_info()[0])[0]
-            found = (time for time in times[:rows] if time >= 0)
+        """The smallest timestamp of a run, from all of its records."""
+        reader = ColumnReader(BatchFilter(skip_control=False), up_convert, limit=DEFAULT_LIMIT)
+        reader.add(memoryview(run.buffer)[: run.size])  # type: ignore[arg-type]  # a scanned run has its buffer
+        times = array("q", bytes(8 * reader.rows_bound))
+        rows = reader.fill(timestamp=times.buffer_info()[0])[0]
+        self._note_times(times[:rows])
+
+    def _bound_earliest(self, batch: RecordBatch) -> None:
+        """What a batch tells of it without being unpacked; the log's first is, and an old one was, to be counted."""
+        header = batch.header
+        if header.record_count == 0:  # all that compaction has left is the header: its times are nobody's
+            return
+        if _tells_its_times(header):
+            self._note_times([header.max_timestamp])
+        elif header.magic < MAGIC_V2 or self.result.min_time is None:
+            self._note_times(record.timestamp for record in batch.records())
         else:
-            found = (time for time in map(_first_time, map(run.header, range(len(run)))) if time >= 0)
-        earliest = min(found, default=None)
+            self._note_times([_bound(header)])
+            self.result.min_time_exact = False
+
+    def _note_times(self, times: Iterable[int]) -> None:
+        """Timestamps pass; negative ones stand for none."""
+        earliest = min((time for time in times if time >= 0), default=None)
         if earliest is not None:
             known = self.result.min_time
             self.result.min_time = earliest if known is None else min(known, earliest)
@@ -162,7 +183,11 @@ class StatisticsReader:
                 return
 
 
-def _first_time(header: BatchHeader) -> int:
-    """The timestamp of a batch's first record, as far as the header tells: else the largest one."""
-    plain = header.magic >= 2 and header.delete_horizon is None and header.timestamp_type == TimestampType.CREATE_TIME
-    return header.base_timestamp if plain else header.max_timestamp
+def _tells_its_times(header: BatchHeader) -> bool:
+    """Whether the largest timestamp is every record's: there is one, or the broker has stamped all of them."""
+    return header.record_count == 1 or (header.magic > 0 and header.timestamp_type == TimestampType.LOG_APPEND_TIME)
+
+
+def _bound(header: BatchHeader) -> int:
+    """A timestamp that some record of the batch is not above: its first one's, where the header has that."""
+    return header.base_timestamp if header.delete_horizon is None else header.max_timestamp

@@ -19,6 +19,8 @@ from tidelog.log.config import LogConfig
 from tidelog.log.names import CLEANED, SWAP
 from tidelog.log.segment.home import Home
 from tidelog.log.segment.segment import Segment
+from tidelog.records.format.batch import RecordBatch
+from tidelog.records.kernel._batches import BatchRun
 
 
 def swap_in(home: Home, new: Sequence[Segment], old: Sequence[Segment]) -> None:
@@ -36,13 +38,14 @@ def swap_in(home: Home, new: Sequence[Segment], old: Sequence[Segment]) -> None:
 def split(home: Home, segment: Segment, config: LogConfig) -> list[Segment]:
     """The batches of a segment as segments (`.cleaned`, synced) in which every offset is within reach of the base.
 
-    Kafka before 1.1 could compact segments together whose offsets are more than 2^31-1 apart (KAFKA-6264).
+    Kafka before 1.1 could compact segments together whose offsets are more than 2^31-1 apart (KAFKA-6264). A segment is
+    named by its first record, which a packed entry of magic 0 or 1 (Kafka's usual ones before 1.1) has inside.
     """
     parts: list[Segment] = []
     for _, run in segment.batches():
         for index, header in enumerate(run.headers()):
             if not parts or header.last_offset - parts[-1].base_offset > MAX_INT32:
-                parts.append(Segment.create(home, header.base_offset, config, suffix=CLEANED))
+                parts.append(Segment.create(home, _first_offset(run, index), config, suffix=CLEANED))
             one = run.take(index, index + 1)
             buffers = one.buffers()
             parts[-1].append(one, buffers)
@@ -55,3 +58,11 @@ def split(home: Home, segment: Segment, config: LogConfig) -> list[Segment]:
         part.set_mtime(segment.mtime_ms)
     home.fs.sync_dir(home.path)
     return parts
+
+
+def _first_offset(run: BatchRun, index: int) -> int:
+    batch = RecordBatch(run, index)
+    try:
+        return batch.base_offset
+    finally:
+        batch.raw.release()

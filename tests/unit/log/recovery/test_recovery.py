@@ -251,6 +251,22 @@ def test_a_segment_whose_offsets_are_too_far_apart_is_split(bench: LogBench, cle
     assert [record.offset for record in records_of(bench.open())] == offsets
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_split_names_a_segment_by_the_first_record_of_an_old_wrapper(bench: LogBench, magic: int) -> None:
+    """Its header has the last one's offset: under that name, no look-up would come to the records before it."""
+    bench.open().close()
+    far = 2**31 + 4
+    wrappers = [batch([b"a", b"b", b"c"], base_offset=base, magic=magic, codec=Codec.GZIP) for base in (0, far)]
+    (bench.dir / f"{0:020d}.log").write_bytes(b"".join(wrappers))
+    log = bench.open(clean=False)
+    assert [segment.base_offset for segment in log.segments] == [0, far]
+    found = log.read(far, 1 << 20)
+    assert found.slice is not None
+    assert found.slice.read() == wrappers[1]
+    found.slice.release()
+    log.close()
+
+
 def test_a_split_that_is_cut_off_at_any_rename_loses_nothing(tmp_path: Path) -> None:
     offsets = [0, 5, 2**31 + 4, 2**31 + 9, 2**32 + 20]
     data = b"".join(batch([b"v%d" % offset], base_offset=offset) for offset in offsets)
