@@ -34,6 +34,7 @@ _HOMES = {
     "OffsetAndMetadata": "tidelog.client.values",
     "OffsetAndTimestamp": "tidelog.client.values",
     "OffsetOutOfRangeError": "tidelog.client.consumer.errors",
+    "PartlyQueuedError": "tidelog.client.producer.columns",
     "Partitioner": "tidelog.client.producer.partitioners",
     "Producer": "tidelog.client.producer.blocking",
     "ProducerInterceptor": "tidelog.client.producer.interceptors",

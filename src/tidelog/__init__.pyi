@@ -17,6 +17,7 @@ from tidelog.client.consumer.listener import ConsumerRebalanceListener as Consum
 from tidelog.client.consumer.records import ConsumerRecords as ConsumerRecords
 from tidelog.client.producer._batch import RecordFuture as RecordFuture
 from tidelog.client.producer.blocking import Producer as Producer
+from tidelog.client.producer.columns import PartlyQueuedError as PartlyQueuedError
 from tidelog.client.producer.interceptors import ProducerInterceptor as ProducerInterceptor
 from tidelog.client.producer.partitioners import Partitioner as Partitioner
 from tidelog.client.producer.record import ProducerRecord as ProducerRecord

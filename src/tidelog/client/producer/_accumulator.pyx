@@ -227,18 +227,22 @@ cdef class Accumulator:
         """A batch that a record of `size` bytes fits in, which nobody else knows of yet; None if there is no memory."""
         cdef Py_ssize_t wanted = RECORD_BATCH_OVERHEAD + size
         if wanted > self.max_request_size or wanted > self.pool.total:
-            if wanted > self.max_request_size:
-                limit = f"max.request.size ({self.max_request_size}): set that higher here, and the topic's"
-                limit = f"{limit} max.message.bytes if need be, or send less at a time"
-            else:
-                limit = f"buffer.memory ({self.pool.total}): set that higher"
-            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"a record of {wanted} bytes is larger than {limit}")
+            raise self.too_large(wanted)
         if max(wanted, self.batch_size) > self.pool.available:
             self.fill(queue)
             self.rouse()
             return None
         return ProducerBatch(self.pool, queue, queue.topic_partition, wanted, self.clock.monotonic(), self.attributes,
                              self.level)
+
+    def too_large(self, Py_ssize_t size, str which=""):
+        """What to tell of a record that no request has room for; `which` says which one it is."""
+        if size > self.max_request_size:
+            limit = f"max.request.size ({self.max_request_size}): set that higher here, and the topic's"
+            limit = f"{limit} max.message.bytes if need be, or send less at a time"
+        else:
+            limit = f"buffer.memory ({self.pool.total}): set that higher"
+        return KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"{which}a record of {size} bytes is larger than {limit}")
 
     cdef int publish(self, PartitionBatches queue, ProducerBatch batch) except -1:
         """Put a batch with its first record at the end of the deque: from here on others see it. The one that was open

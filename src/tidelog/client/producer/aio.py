@@ -190,20 +190,27 @@ class Producer(SendPath):
     async def send_arrow(self, topic: str, table: Any, **columns: Column) -> ColumnsFuture:
         """Queue all rows of a table (Arrow's, or anything that Arrow can take). `key`, `value`, `headers`, `partition`
         and `timestamp` name its columns, or are columns; what is not given is the column of that name, if there is one.
-        Waits for room; what it returns can be awaited for where the rows are.
+        What it returns can be awaited for where the rows are.
+
+        Waits for room, up to `max.block.ms` for each batch. If there is none, PartlyQueuedError tells what was queued.
+        What was queued before a call was cancelled stays so: `flush` waits for it.
         """
         core = self._core
         core.check()
         self._wake()
         await self.drain()
         found = self.accumulator.topics.get(topic) or await core.need_topic(topic)
-        deadline = core.cluster.clock.monotonic() + core.max_block
-        batches = []
-        for queue, data in core.columns.batches(found, table, **columns):
-            while self.accumulator.pool.available <= 0:
-                await self._room(deadline)
-            batches.append(core.columns.add(queue, data))
-        return ColumnsFuture(batches)
+        rows = core.table_rows(found, table, columns)
+        try:
+            while (batch := rows.next()) is not None:
+                deadline = core.cluster.clock.monotonic() + core.max_block
+                while self.accumulator.pool.available <= 0:
+                    await self._room(deadline)
+                rows.add(*batch)
+        except KafkaError as error:
+            rows.tell(error)
+            raise
+        return rows.future
 
     def _refuse(self, waiting: _InLine, error: Exception) -> None:
         """The record never got into a batch: future and callback are told."""

@@ -106,18 +106,24 @@ class Producer(SendPath):
     def send_arrow(self, topic: str, table: Any, **columns: Column) -> ColumnsFuture:
         """Queue all rows of a table (Arrow's, or anything that Arrow can take). `key`, `value`, `headers`, `partition`
         and `timestamp` name its columns, or are columns; what is not given is the column of that name, if there is one.
+
+        Waits for room, up to `max.block.ms` for each batch. If there is none, PartlyQueuedError tells what was queued.
         """
         self._core.check()
         found = self.accumulator.topics.get(topic)
         if found is None:
             found = self._loop.run(self._core.need_topic(topic))
-        deadline = self._core.cluster.clock.monotonic() + self._core.max_block
-        batches = []
-        for queue, data in self._core.columns.batches(found, table, **columns):
-            while self.accumulator.pool.available <= 0:
-                self._wait_for_room(deadline)
-            batches.append(self._core.columns.add(queue, data))
-        return ColumnsFuture(batches)
+        rows = self._core.table_rows(found, table, columns)
+        try:
+            while (batch := rows.next()) is not None:
+                deadline = self._core.cluster.clock.monotonic() + self._core.max_block
+                while self.accumulator.pool.available <= 0:
+                    self._wait_for_room(deadline)
+                rows.add(*batch)
+        except KafkaError as error:
+            rows.tell(error)
+            raise
+        return rows.future
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,11 @@ Why so: encoding a row costs tens of nanoseconds in the kernel, and a Python cal
 a million rows is a few thousand batches at most, and only these are Python objects.
 
 A batch holds `batch.size` bytes if that was set, else about a megabyte: a table fills large batches at no delay.
+
+What is wrong with a row (larger than `max.request.size`, a time before 1970, a partition that is not there) is found
+before anything is queued. Memory is not: a table may be larger than `buffer.memory`, and its first batches leave while
+the later ones wait for room, each up to `max.block.ms`. So a table can get stuck half-way, and "all or nothing" is what
+only a transaction can promise. Without one the error says what is on its way and what is not (`PartlyQueuedError`).
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from tidelog.client.producer._accumulator import Accumulator
 from tidelog.client.producer._batch import ProducerBatch
 from tidelog.client.producer._partition_batches import PartitionBatches, TopicBatches
 from tidelog.common.clock import Clock
-from tidelog.common.errors import UsageError
+from tidelog.common.errors import KafkaError, UsageError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.common.types import TopicPartition
 from tidelog.net.large_buffers import LargeBuffers
@@ -84,6 +89,90 @@ class ColumnsFuture:
         return [WrittenRows(batch.topic_partition, batch.base_offset, batch.count) for batch in written]
 
 
+class PartlyQueuedError(KafkaError):
+    """Some rows of a table are on their way, the others are not: there was no room for them within `max.block.ms`, or
+    the producer was closed or failed meanwhile. (In a transaction: abort it, and nothing of the table counts.)
+
+        except PartlyQueuedError as error:
+            written = error.queued.result()             # where the first ones are, once they are written
+            rest = table.take(error.left)               # what to send again
+
+    `left` has the numbers of the rows that were not queued, those of each partition in their order.
+    """
+
+    def __init__(self, cause: KafkaError, queued: ColumnsFuture, left: pa.UInt64Array, rows: int) -> None:
+        self.queued = queued
+        self.left = left
+        super().__init__(
+            cause.code, f"{rows - len(left)} of {rows} rows are queued, the others are not: {cause.message}"
+        )
+
+
+class TableEntry:
+    """One table's way into the deques: a batch is encoded (`next`), finds room, and is added, then the next one.
+
+    Batches come partition by partition, and the rows of each in their order. So how many rows were added tells which
+    they were.
+    """
+
+    def __init__(
+        self,
+        encoder: ColumnEncoder,
+        topic: TopicBatches,
+        table: Any,
+        wanted: dict[str, Column],
+        admit: Callable[[], None],
+    ) -> None:
+        self._encoder = encoder
+        self._topic = topic
+        self._table = table
+        self._wanted = wanted
+        self._admit = admit
+        self._placed: list[tuple[int, Any]] = []
+        self._rows = 0
+        self._added: list[ProducerBatch] = []
+        self._batches = self._encode()
+
+    def _encode(self) -> Iterator[tuple[PartitionBatches, memoryview]]:
+        """The table is looked at with the first step: whoever takes it on a thread has all of the work done there."""
+        source, self._placed = self._encoder.source(self._topic, self._table, self._wanted)
+        self._rows = len(source) if source is not None else 0
+        for number, order in self._placed:
+            for data in self._encoder.encoded(source, order):
+                yield self._topic.partitions[number], data
+
+    def next(self) -> tuple[PartitionBatches, memoryview] | None:
+        """The next batch, encoded, with the deque that it belongs to; None after the last."""
+        return next(self._batches, None)
+
+    def add(self, queue: PartitionBatches, data: memoryview) -> None:
+        """Put it behind those of its partition."""
+        self._admit()
+        self._added.append(self._encoder.add(queue, data))
+
+    @property
+    def future(self) -> ColumnsFuture:
+        """The outcome of what was added."""
+        return ColumnsFuture(self._added)
+
+    def tell(self, error: KafkaError) -> None:
+        """It has broken off. If something was added before, raise what says so instead of the error alone."""
+        if self._added:
+            raise PartlyQueuedError(error, self.future, self._left(), self._rows) from error
+
+    def _left(self) -> Any:
+        """The numbers of the rows that were not added."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        added = sum(batch.count for batch in self._added)
+        orders = [order for _, order in self._placed if order is not None]
+        if not orders:  # all in one partition, as they lie
+            ones = pa.repeat(pa.scalar(1, pa.uint64()), self._rows - added)
+            return pc.add(pc.cumulative_sum(ones), pa.scalar(added - 1, pa.uint64()))
+        return pa.concat_arrays(orders).slice(added)
+
+
 class ColumnEncoder:
     """Places and encodes the rows of tables for one producer."""
 
@@ -94,6 +183,7 @@ class ColumnEncoder:
         *,
         has_leader: Callable[[TopicPartition], bool],
         batch_bytes: int,
+        max_request_size: int,
         codec: Codec,
         level: int | None,
     ) -> None:
@@ -104,25 +194,24 @@ class ColumnEncoder:
         self._turns: dict[str, int] = {}
         self._codec = codec
         self._level = level
+        self._largest = min(max_request_size, accumulator.pool.total)
         self._buffers = LargeBuffers(kept=8 + 2 * accumulator.pool.total // batch_bytes)
 
-    def batches(
-        self, topic: TopicBatches, table: Any, **wanted: Column
-    ) -> Iterator[tuple[PartitionBatches, memoryview]]:
-        """The rows as encoded batches, with the deque that each belongs to, in their order."""
+    def rows(self, topic: TopicBatches, table: Any, wanted: dict[str, Column], admit: Callable[[], None]) -> TableEntry:
+        """One table's way in; `admit` raises if its rows must not be queued (any more)."""
+        return TableEntry(self, topic, table, wanted, admit)
+
+    def source(self, topic: TopicBatches, table: Any, wanted: dict[str, Column]) -> tuple[Any, list[tuple[int, Any]]]:
+        """The rows, checked, and which of them go to which partition, as numbers: nothing is sorted or copied."""
         from tidelog.records.arrow.module import require_pyarrow
 
         require_pyarrow()  # says how to get it, as `poll_arrow` does
         from tidelog.records.arrow import ArrowRows, rows_by_partition
 
-        # First where every row goes, as numbers; then each partition's rows are encoded, in their order, from where
-        # they lie in the table: nothing is sorted or copied before.
         columns = _columns(table, wanted)
         rows = len(columns["value"] if columns["value"] is not None else columns["key"])
         if not rows:
-            return
-        count = len(topic.partitions)
-        placed = rows_by_partition(self._places(topic, rows, columns["key"], columns["partition"]), count)
+            return None, []
         source = ArrowRows(
             columns["key"],
             columns["value"],
@@ -130,11 +219,24 @@ class ColumnEncoder:
             columns["headers"],
             default_timestamp=self._clock.time_ms(),
         )
-        for number, order in placed:
-            for data in source.batches(
-                order, codec=self._codec, level=self._level, max_batch_bytes=self._batch_bytes, allocate=self._allocate
-            ):
-                yield topic.partitions[number], data
+        self._check(source)
+        places = self._places(topic, rows, columns["key"], columns["partition"])
+        return source, rows_by_partition(places, len(topic.partitions))
+
+    def _check(self, source: Any) -> None:
+        """The rules of `send`, for all rows at once."""
+        early = source.first_before_1970()
+        if early is not None:
+            text = "expected milliseconds since 1970, or null for now"
+            raise UsageError(f"row {early[0]} has a timestamp of {early[1]} ms: {text}")
+        large = source.encoder(max_batch_bytes=self._batch_bytes).first_larger(self._largest)
+        if large is not None:
+            raise self._accumulator.too_large(large[1], f"row {large[0]}, ")
+
+    def encoded(self, source: Any, order: Any) -> Iterator[memoryview]:
+        """A partition's rows as batches, each when it is asked for."""
+        encoder = source.encoder(order, codec=self._codec, level=self._level, max_batch_bytes=self._batch_bytes)
+        yield from encoder.encode_each(self._allocate)
 
     def add(self, queue: PartitionBatches, data: memoryview) -> ProducerBatch:
         """Put a batch behind those of its partition."""

@@ -42,7 +42,7 @@ from tidelog.client.config import producer as keys
 from tidelog.client.producer._accumulator import Accumulator
 from tidelog.client.producer._batch import ProducerBatch, RecordFuture
 from tidelog.client.producer._partition_batches import TopicBatches
-from tidelog.client.producer.columns import ColumnEncoder
+from tidelog.client.producer.columns import ColumnEncoder, TableEntry
 from tidelog.client.producer.delivery import Delivery, account
 from tidelog.client.producer.interceptors import InterceptorChain
 from tidelog.client.producer.metrics import Metrics
@@ -164,6 +164,7 @@ class ProducerCore:
             self.cluster.clock,
             has_leader=lambda tp: self.sender.leaders.of(tp) is not None,
             batch_bytes=max(min(size, config[keys.MAX_REQUEST_SIZE]), 1),
+            max_request_size=config[keys.MAX_REQUEST_SIZE],
             codec=Codec.from_name(config[keys.COMPRESSION_TYPE]),
             level=self._level,
         )
@@ -371,6 +372,16 @@ class ProducerCore:
         if partition is not None and partition >= count:
             raise UsageError(f"{name} has no partition {partition}: it has 0 to {count - 1}")
         return topic
+
+    def table_rows(self, topic: TopicBatches, table: Any, wanted: dict[str, Any]) -> TableEntry:
+        """A table's way in, which ends where its transaction does."""
+        begun = self.manager.begun
+
+        def admit() -> None:
+            self.check_open()
+            self.manager.check_belongs(begun)
+
+        return self.columns.rows(topic, table, wanted, admit)
 
     def no_room(self) -> KafkaError:
         """What is raised when the buffer stays full: brokers are slower than we are, or away."""

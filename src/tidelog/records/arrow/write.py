@@ -52,7 +52,18 @@ class ArrowRows:
         self._headers = _Headers(pa, headers) if headers is not None else None
         self._default_timestamp = default_timestamp
 
+    def __len__(self) -> int:
+        return self._rows
+
     def batches(
+        self, order: pyarrow.UInt64Array | None = None, *, allocate: Callable[[int], Any] | None = None, **how: Any
+    ) -> list[memoryview]:
+        """The rows as magic 2 batches: see `encoder` for what may be said of them.
+
+        The batches lie in writable memory from `allocate`, or of Arrow's pool."""
+        return self.encoder(order, **how).encode(allocate or require_pyarrow().allocate_buffer)
+
+    def encoder(
         self,
         order: pyarrow.UInt64Array | None = None,
         *,
@@ -65,15 +76,15 @@ class ArrowRows:
         base_sequence: int = NO_SEQUENCE,
         transactional: bool = False,
         leader_epoch: int = NO_EPOCH,
-        allocate: Callable[[int], Any] | None = None,
-    ) -> list[memoryview]:
-        """The rows as magic 2 batches of at most `max_batch_bytes` before compression; a longer row has one to itself.
+    ) -> BatchEncoder:
+        """What makes batches of at most `max_batch_bytes` before compression; a longer row has one to itself. It reads
+        from these columns (and `order`), which have to live as long.
 
         `order` (without nulls) names the rows to take, as `take` would. With `base_offset` the batches follow one
         another (for writing segments); without it each starts at 0, as a producer sends it. Sequences go on from
-        `base_sequence`, if there is one. The batches lie in writable memory from `allocate`, or of Arrow's pool."""
+        `base_sequence`, if there is one."""
         times = self._times
-        encoder = BatchEncoder(
+        return BatchEncoder(
             self._rows,
             order=None if order is None else (_first_address(order), len(order)),
             key=_addresses(self._keys),
@@ -90,7 +101,15 @@ class ArrowRows:
             base_sequence=base_sequence,
             leader_epoch=leader_epoch,
         )
-        return encoder.encode(allocate or require_pyarrow().allocate_buffer)
+
+    def first_before_1970(self) -> tuple[int, int] | None:
+        """The first row with a negative timestamp, and that; None: there is no such row."""
+        import pyarrow.compute as pc
+
+        if self._times is None or not len(self._times) or pc.min(self._times).as_py() >= 0:
+            return None
+        row = pc.index(pc.less(self._times, 0), True).as_py()
+        return row, self._times[row].as_py()
 
 
 def arrow_to_batches(

@@ -40,6 +40,7 @@ crc32c_init()
 
 cdef enum:
     FIXED = 41                  # the most that a record's own numbers take
+    LENGTH = 5                  # the most that its length takes
 
 
 cdef struct Input:
@@ -178,6 +179,17 @@ cdef void fill_records(Rows* rows, int64_t place, uint8_t* start, int64_t capaci
     filled.max_timestamp = largest
 
 
+cdef int64_t size_alone(Rows* rows, int64_t row) noexcept nogil:
+    """Bytes of a batch that holds nothing but this row, or a few more: the same as the producer counts for `send`."""
+    cdef const uint8_t* p = NULL
+    cdef int64_t header = 0
+    cdef int32_t headers = headers_of(rows, row, &header) if rows.header_ends != NULL else 0
+    return (RECORD_BATCH_OVERHEAD + LENGTH + 2
+            + size_of_varlong(rows.timestamps[row] if rows.timestamps != NULL else rows.timestamp)
+            + size_of_field(field(&rows.key, row, &p)) + size_of_field(field(&rows.value, row, &p))
+            + size_of_count(headers) + (size_of_headers(rows, header, headers) if headers else 0))
+
+
 cdef void set_input(Input* column, addresses, int64_t rows):
     """Point at a column's buffers. Ends are taken from the first row on; the bits have a shift, as bits have no
     address.
@@ -275,11 +287,28 @@ cdef class BatchEncoder:
     def encode(self, allocate=bytearray):
         """All rows, as a list of batches in memory from `allocate(size)`: fresh memory costs a page fault each 4 KB,
         which is more than writing it, so the caller brings an allocator that keeps its pages."""
+        return list(self.encode_each(allocate))
+
+    def encode_each(self, allocate=bytearray):
+        """The same, one batch with each step: who waits for room in between holds no more than one."""
         cdef list batches = []
         cdef int64_t place = 0
         while place < self.rows.count:
             place = self.encode_one(place, batches, allocate)
-        return batches
+            yield batches.pop()
+
+    def first_larger(self, int64_t limit):
+        """The first place whose record would, alone, make a batch of more than `limit` bytes before it is packed, and
+        how many; None: there is no such row. As for a single record, its lengths count for the most that they may take.
+        """
+        cdef int64_t place = 0, size = 0
+        with nogil:
+            while place < self.rows.count:
+                size = size_alone(&self.rows, row_at(&self.rows, place))
+                if size > limit:
+                    break
+                place += 1
+        return (place, size) if place < self.rows.count else None
 
     cdef int64_t encode_one(self, int64_t place, list batches, allocate) except -1:
         """Append the batch that starts at `place`; return where the next one starts.

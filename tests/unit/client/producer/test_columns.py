@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from support.loop import until
 from support.produced import batches_of, records_of, values_of
-from tidelog import Producer, aio
-from tidelog.common.errors import UsageError
+from support.wire_proxy import WireProxy, hole
+from tidelog import Consumer, PartlyQueuedError, Producer, aio
+from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
+from tidelog.common.types import TopicPartition
+from tidelog.protocol.api import ApiKey
 from tidelog.testing import Broker
 
 
@@ -108,3 +113,85 @@ def test_columns_in_asyncio(broker: Broker, topic: str) -> None:
             assert sum(part.rows for part in await sent) == 3000
 
     asyncio.run(main())
+
+
+def test_a_row_that_is_too_large_is_named_before_anything_is_queued(broker: Broker, topic: str) -> None:
+    rows = [b"x", b"y" * 90_000, b"z" * 100_000, b"last"]
+    with Producer(bootstrap_servers=broker.address, max_request_size=100_000) as producer:
+        with pytest.raises(
+            KafkaError, match=r"row 2, a record of 1000\d\d bytes is larger than max\.request"
+        ) as raised:
+            producer.send_arrow(topic, {"value": rows, "partition": [0, 1, 2, 3]})
+        assert raised.value.code is ErrorCode.MESSAGE_TOO_LARGE
+        with pytest.raises(KafkaError, match=r"a record of 1000\d\d bytes") as single:
+            producer.send(topic, rows[2])
+        assert raised.value.message.removeprefix("row 2, ") == single.value.message
+        producer.send_arrow(topic, {"value": rows[:2], "partition": [0, 1]}).result(30)
+    assert [values_of(broker, topic, number) for number in range(4)] == [[rows[0]], [rows[1]], [], []]
+    with (
+        Producer(bootstrap_servers=broker.address, buffer_memory=50_000) as producer,
+        pytest.raises(KafkaError, match=r"row 1, .*buffer\.memory \(50000\)"),
+    ):
+        producer.send_arrow(topic, {"value": rows[:2]})
+
+
+def test_times_before_1970_are_refused_as_of_single_records(broker: Broker, topic: str) -> None:
+    with (
+        Producer(bootstrap_servers=broker.address) as producer,
+        pytest.raises(UsageError, match="row 1 has a timestamp of -5 ms: expected milliseconds since 1970"),
+    ):
+        producer.send_arrow(topic, {"value": [b"a", b"b"], "timestamp": [5, -5], "partition": [0, 0]})
+    assert values_of(broker, topic, 0) == []
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["by key", "in one partition"])
+def test_a_table_that_gets_stuck_says_what_is_on_its_way_and_what_is_left(
+    broker: Broker, topic: str, keyed: bool
+) -> None:
+    """Nothing is acknowledged, so there is no room for the rest. Later there is: nothing is lost, nothing twice."""
+    rows = pa.table({"value": numbers(2000), **({"key": numbers(2000)} if keyed else {})})
+    with WireProxy(broker.address) as proxy:
+        settings: Any = {"buffer_memory": 50_000, "batch_size": 10_000, "max_block_ms": 200}
+        with Producer(bootstrap_servers=proxy.address, **settings) as producer:
+            producer.partitions_for(topic)
+            proxy.on(ApiKey.PRODUCE, hole())
+            with pytest.raises(PartlyQueuedError, match=r"of 2000 rows are queued") as raised:
+                producer.send_arrow(topic, rows)
+            left, queued = raised.value.left, raised.value.queued
+            assert raised.value.code is ErrorCode.REQUEST_TIMED_OUT
+            assert 0 < len(left) < 2000
+            assert not queued.done()
+            proxy.heal()
+            assert sum(part.rows for part in queued.result(30)) == 2000 - len(left)
+            while len(rows := rows.take(left)):
+                try:
+                    producer.send_arrow(topic, rows).result(30)
+                    break
+                except PartlyQueuedError as error:
+                    left = error.left
+    found = [values_of(broker, topic, number) for number in range(4)]
+    assert sorted(value for values in found for value in values) == numbers(2000)
+    if keyed:
+        assert all(values == sorted(values) for values in found)
+
+
+def test_rows_that_find_room_too_late_are_in_no_other_transaction(broker: Broker, topic: str) -> None:
+    async def main() -> None:
+        settings: Any = {"buffer_memory": 50_000, "batch_size": 10_000, "transactional_id": topic}
+        async with aio.Producer(bootstrap_servers=broker.address, **settings) as producer:
+            await producer.init_transactions()
+            producer.begin_transaction()
+            late = asyncio.create_task(producer.send_arrow(topic, {"value": numbers(3000), "partition": [0] * 3000}))
+            await until(lambda: producer.accumulator.waiters)
+            await producer.abort_transaction()
+            producer.begin_transaction()
+            with pytest.raises(PartlyQueuedError, match="the transaction ended before"):
+                await late
+            await producer.send(topic, b"alone", partition=0)
+            await producer.commit_transaction()
+
+    asyncio.run(main())
+    with Consumer(bootstrap_servers=broker.address, isolation_level="read_committed") as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        consumer.seek_to_beginning()
+        assert [record.value for record in consumer.poll(30)] == [b"alone"]

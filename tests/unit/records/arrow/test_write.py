@@ -71,6 +71,28 @@ def test_an_order_is_the_same_as_to_take_the_rows(start: int, limit: int, chosen
     assert ArrowRows(None, columns[1], default_timestamp=9).batches(order, **how) == bare
 
 
+def test_the_first_row_that_is_too_large_is_found() -> None:
+    rows = ArrowRows(pa.array([b"k"] * 4), pa.array([b"", b"x" * 99, b"y" * 100, b"z" * 200]), default_timestamp=1)
+    sizes = [rows.encoder().first_larger(limit) for limit in (0, 173, 10_000)]
+    assert [found and found[0] for found in sizes] == [0, 2, None]
+    (alone,) = ArrowRows(pa.array([b"k"]), pa.array([b"y" * 100]), default_timestamp=1).batches()
+    assert sizes[1] is not None
+    assert len(alone) <= sizes[1][1] <= len(alone) + 4  # a length may take up to five bytes, and takes two here
+    headers = ArrowRows(None, pa.array([b"a"]), headers=header_column([[("name", b"x" * 500)]]))
+    assert headers.encoder().first_larger(500) is not None
+    assert rows.encoder(pa.array([3, 0], pa.uint64())).first_larger(180) == (0, sizes[1][1] + 100)
+
+
+def test_times_before_1970_are_found() -> None:
+    values = pa.array([b"a", b"b"])
+    assert ArrowRows(None, values, pa.array([5, -3])).first_before_1970() == (1, -3)
+    assert (
+        ArrowRows(None, values, pa.array([5, None], pa.timestamp("us")), default_timestamp=7).first_before_1970()
+        is None
+    )
+    assert ArrowRows(None, values).first_before_1970() is None
+
+
 def test_no_rows_chosen_no_batches() -> None:
     assert ArrowRows(None, pa.array([b"a"])).batches(pa.array([], pa.uint64())) == []
 
