@@ -152,4 +152,29 @@ CLIENTS = [
         "        if record.partition",
         "unit/cli/test_line_producer.py",
     ),
+    Mutant(
+        "passing-error-turns-idempotence-off",
+        "cli/line_producer.py",
+        """        try:
+            await init_producer_id(self._cluster, None, 0)
+        except KafkaError as error:
+            if error.code not in NO_IDEMPOTENCE:
+                raise
+            return False
+        return True
+""",
+        """        from tidelog.protocol.messages import InitProducerIdRequest
+
+        node = await self._cluster.any_node()
+        return not (await node.send(InitProducerIdRequest(), highest=4)).error_code
+""",
+        "unit/cli/test_line_producer.py",
+    ),
+    Mutant(
+        "five-in-flight-without-idempotence",
+        "cli/line_producer.py",
+        'usual["max_in_flight_requests_per_connection"] = 1',
+        'usual["max_in_flight_requests_per_connection"] = 5',
+        "unit/cli/test_line_producer.py",
+    ),
 ]

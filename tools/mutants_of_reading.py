@@ -20,6 +20,16 @@ READING = [
         "unit/client/test_engines.py",
     ),
     Mutant(
+        "another-topic-on-the-screen",
+        "client/consumer/engine.py",
+        """            self._positions.out_of_range(part, TopicRecreatedError(part.tp, part.fetch_position))
+            return
+        part.topic_id = topic_id
+""",
+        "            pass\n        part.topic_id = topic_id\n",
+        "unit/cli/test_consume_process.py",
+    ),
+    Mutant(
         "deleted-topics-stay-known",
         "client/cluster/metadata.py",
         "if name in present}",
@@ -32,6 +42,13 @@ READING = [
         "if reader.bytes_bound > part_bytes:",
         "if reader.bytes_bound > part_bytes << 20:",
         "unit/records/arrow/test_parts.py",
+    ),
+    Mutant(
+        "packed-segments-in-one-part",
+        "log/reading/segment_arrow.py",
+        "                    run.buffers(),\n",
+        "                    run.buffers(),\n                    part_bytes=1 << 50,\n",
+        "unit/log/reading/test_segment_arrow.py",
     ),
     Mutant(
         "arrow-tables-without-an-end-time",
