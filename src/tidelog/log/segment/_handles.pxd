@@ -2,10 +2,12 @@ cdef class FileBudget:
     cdef readonly Py_ssize_t limit
     cdef readonly Py_ssize_t open_files
     cdef int ceiling
+    cdef int probe
     cdef Handle head
 
     cdef void push(self, Handle handle) noexcept
     cdef void drop(self, Handle handle) noexcept
+    cdef bint is_used_up(self) noexcept
     cdef int shrink(self) except -1
     cdef int shrink_to(self, Py_ssize_t limit) except -1
 

@@ -16,21 +16,15 @@ Invariants:
   the same one; `_open` is asked to give way when it finds that it came second.
 """
 
-cdef extern from "sys/socket.h":
-    int socket(int domain, int kind, int protocol)
-    int AF_UNIX
-    int SOCK_STREAM
+cdef extern from "fcntl.h":
+    int open(const char* path, int flags)
+    int fcntl(int fd, int command, int argument)
+    int O_PATH
+    int O_CLOEXEC
+    int F_DUPFD_CLOEXEC
 
 cdef extern from "unistd.h":
     int close(int fd)
-
-
-cdef bint is_used_up(int ceiling) noexcept:
-    """Whether the process has no free descriptor below this number: a new one gets the lowest."""
-    cdef int lowest = socket(AF_UNIX, SOCK_STREAM, 0)
-    if lowest >= 0:
-        close(lowest)
-    return lowest < 0 or lowest >= ceiling
 
 
 cdef class FileBudget:
@@ -40,10 +34,15 @@ cdef class FileBudget:
     def __cinit__(self, Py_ssize_t limit=512, int ceiling=0):
         self.limit = limit
         self.ceiling = ceiling
+        self.probe = open(b"/", O_PATH | O_CLOEXEC) if ceiling > 0 else -1
         self.open_files = 0
         self.head = Handle.__new__(Handle)
         self.head.newer = self.head
         self.head.older = self.head
+
+    def __dealloc__(self):
+        if self.probe >= 0:
+            close(self.probe)
 
     def __len__(self):
         return self.open_files
@@ -66,12 +65,20 @@ cdef class FileBudget:
         handle.newer = None
         handle.older = None
 
+    cdef bint is_used_up(self) noexcept:
+        """Whether the process has no free descriptor below the ceiling: a copy of the one that is kept for this (the
+        cheapest there is to make) gets the lowest number."""
+        cdef int lowest = fcntl(self.probe, F_DUPFD_CLOEXEC, 0)
+        if lowest >= 0:
+            close(lowest)
+        return lowest < 0 or lowest >= self.ceiling
+
     cdef int shrink(self) except -1:
         """Close what is too much. While descriptors are scarce an eighth is closed at once: asking costs a system call,
         and the crowd that took them is still coming."""
         if self.open_files > self.limit:
             self.shrink_to(self.limit)
-        if self.ceiling > 0 and is_used_up(self.ceiling):
+        if self.ceiling > 0 and self.is_used_up():
             self.shrink_to(self.open_files - self.open_files // 8 - 1)
         return 0
 
