@@ -177,3 +177,11 @@ class MiniBroker:
         failures = self.replicas.apply_leader_and_isr(states)
         assert not failures
         return topic_id
+
+    def delete_topic(self, name: str) -> None:
+        """In the controller's order: out of the metadata, then the replicas."""
+        here = BrokerImage(NODE, {"PLAINTEXT": (self.host, self.port)})
+        self.metadata.update(UpdateMetadata(NODE, 0, [here], deleted=[name]))
+        assert not self.replicas.stop_replicas(
+            [partition.tp for partition in self.replicas.topic(name).values()], delete=True
+        )

@@ -49,16 +49,17 @@ async def handle(services: RecordServices, ctx: RequestContext, request: Produce
     """
     if request.transactional_id is None and _has_transactional(request):
         return _refuse_all(services, ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    by_id = ctx.header.api_version >= Produce.TOPIC_IDS
     response = ProduceResponse(responses=[])
     waiting: dict[TopicPartition, tuple[Partition, int]] = {}
     answers: dict[TopicPartition, PartitionResponse] = {}
     for topic in request.topic_data:
-        by_id = ctx.header.api_version >= Produce.TOPIC_IDS
-        name = services.metadata.topic_name(topic.topic_id) if by_id else topic.name
         answer = TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
         if topic.partition_data:
             response.responses.append(answer)
         for part in topic.partition_data:
+            # Looked up for each: while the one before was appended, a topic of the same name may have taken its place.
+            name = services.metadata.topic_name(topic.topic_id) if by_id else topic.name
             tp = TopicPartition(name or "", part.index)
             try:
                 if name is None:

@@ -395,3 +395,32 @@ def test_a_few_bytes_that_unpack_to_many_are_not_unpacked_on_the_loop(tmp_path, 
             assert made[1:] == [(True, True), (False, False)]
 
     run(main())
+
+
+def test_a_topic_that_takes_the_others_name_meanwhile_gets_none_of_its_records(tmp_path, monkeypatch):
+    """By id: the first partition is checked on a thread; until then the topic is deleted, and one of its name made."""
+    begun, may_end = threading.Event(), threading.Event()
+    prepare = Partition.prepare
+
+    def slow(partition, records, **how):
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            may_end.wait(60)
+        return prepare(partition, records, **how)
+
+    async def main():
+        async with serving(tmp_path) as broker, connected(broker) as client:
+            old = broker.create_topic("t", 2)
+            packed = batch(random.Random(7).randbytes(40_000), codec=Codec.GZIP)
+            monkeypatch.setattr(Partition, "prepare", slow)
+            client.send(ApiKey.PRODUCE, 13, produce_request({old: {0: packed, 1: batch(b"old")}}))
+            await asyncio.to_thread(begun.wait, 60)
+            broker.delete_topic("t")
+            new = broker.create_topic("t", 2)
+            may_end.set()
+            answer = await client.receive(ApiKey.PRODUCE, 13)
+            codes = [part.error_code for part in answer.responses[0].partition_responses]
+            assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_ID]
+            assert (await client.produce(new, batch(b"new"), version=13, partition=1)).base_offset == 0
+
+    run(main())
