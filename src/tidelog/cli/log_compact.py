@@ -4,6 +4,9 @@ The same code cleans that cleans in a broker, so that the result is the same: de
 sequence of each producer. What a broker takes from the topic's configuration is an option here, as a log directory does
 not hold it. Only whole, closed segments are cleaned, and only up to the high watermark: beyond it a record may still be
 taken back. `--roll` and `--all` lift the two for a log that no broker will continue.
+
+Records without a key go, as they do in a broker whose topic has become a compacted one. That may be all of a topic that
+was never meant to be compacted, so the result says how many they were.
 """
 
 from __future__ import annotations
@@ -13,14 +16,16 @@ from pathlib import Path
 import click
 
 from tidelog.cli.log_paths import by_directory, is_partition, partitions_of
-from tidelog.cli.output import Output, json_option, size_text
+from tidelog.cli.output import Output, counted, json_option, size_text
 from tidelog.common.errors import KafkaError, UsageError
 from tidelog.log.cleaner.config import CleanerConfig
 from tidelog.log.cleaner.rewriter import CleanerStats
 from tidelog.log.config import LogConfig
 from tidelog.log.reading.offline import OfflineDirectory
 
-COLUMNS = ("Partition", "Passes", "Before", "After", "Records before", "Records after", "Seconds", "Result")
+COLUMNS = (
+    "Partition", "Passes", "Before", "After", "Records before", "Records after", "Keyless", "Seconds", "Result",
+)  # fmt: skip
 
 
 @click.command("compact")
@@ -51,7 +56,7 @@ def compact(
     """Keep only the last record of every key. No broker may run on the directory.
 
     A log directory does not say which topics are compacted, so name them: by --topic, or by their partitions' paths.
-    Records without a key are removed.
+    Records without a key are removed, and counted (Keyless).
 
     \b
     Examples:
@@ -86,7 +91,7 @@ def compact(
                         rows.append(_row(str(partition.topic_partition), before, partition.size, passes))
                     except KafkaError as error:
                         failed = True
-                        rows.append((str(partition.topic_partition), *[None] * 6, error.message))
+                        rows.append((str(partition.topic_partition), *[None] * 7, error.message))
                     advance(before)
     output.rows(COLUMNS, rows)
     return 1 if failed else 0
@@ -97,5 +102,9 @@ def _row(name: str, before: int, after: int, passes: list[CleanerStats]) -> tupl
     read = sum(stats.read_messages for stats in passes)
     dropped = sum(stats.read_messages - stats.kept_messages for stats in passes)
     seconds = sum(stats.seconds for stats in passes)
+    keyless = sum(stats.keyless for stats in passes)
     result = "ok" if passes else "nothing to clean"
-    return name, len(passes), size_text(before), size_text(after), read, read - dropped, round(seconds, 3), result
+    if keyless:
+        result = f"ok, but {counted(keyless, 'record')} without a key {'was' if keyless == 1 else 'were'} removed"
+    sizes = size_text(before), size_text(after)
+    return name, len(passes), *sizes, read, read - dropped, keyless, round(seconds, 3), result

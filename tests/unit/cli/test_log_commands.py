@@ -253,6 +253,17 @@ def test_compact(log: Command, data: Path) -> None:
     manager.shutdown()
 
 
+@pytest.mark.parametrize("magic", [1, 2])
+def test_compact_says_that_records_without_a_key_went(log: Command, tmp_path: Path, magic: int) -> None:
+    keys = [b"a", None, b"a", None, None]
+    segment(tmp_path / "data" / "mixed-0", batch([b"v"] * 5, keys=keys, magic=magic, codec=Codec.GZIP))
+    segment(tmp_path / "data" / "keyed-0", batch([b"v"] * 2, keys=[b"a", b"b"], magic=magic))
+    mixed, keyed = log.json("compact", tmp_path / "data", "-t", "mixed", "-t", "keyed", "--roll", "--all")[::-1]
+    assert (mixed["records_before"], mixed["records_after"], mixed["keyless"]) == (5, 1, 3)
+    assert mixed["result"] == "ok, but 3 records without a key were removed"
+    assert (keyed["keyless"], keyed["result"]) == (0, "ok")
+
+
 @pytest.mark.parametrize("command", ["dump", "verify", "stat", "reindex", "compact"])
 def test_help_has_examples(log: Command, command: str) -> None:
     text = log(command, "--help")

@@ -123,6 +123,10 @@ class LogCleaner:
         """The job has run to its end: the log is clean up to its end offset."""
         self._forget(job)
         self.last_job = job
+        if job.stats.keyless:
+            logger.warning(
+                "%s: records without a key that were removed: %d", job.log.topic_partition, job.stats.keyless
+            )
         directory = self._dir_of(job.log)
         try:
             self._write_checkpoint(directory, {job.log.topic_partition: job.end_offset})

@@ -16,11 +16,13 @@ from tidelog.records.kernel._batches import BatchRun
 
 
 class Filtered(NamedTuple):
-    """What became of an entry: the batch of what stays, and how many of its records were read and kept."""
+    """What became of an entry: the batch of what stays, how many of its records were read and kept, and how many were
+    dropped for having no key."""
 
     batch: bytes
     read: int
     kept: int
+    keyless: int
 
 
 def index_entry(offsets: OffsetMap, entry: memoryview, start: int, most_entries: int) -> bool:
@@ -42,8 +44,9 @@ def filter_entry(offsets: OffsetMap, entry: memoryview, hold_tombstones: bool, h
     batch = _batch(entry)
     records = batch.records()
     kept = [record for record in records if _stays(offsets, record, hold_tombstones)]
+    keyless = sum(record.key is None and record.offset <= offsets.latest_offset for record in records)
     if not kept:
-        return Filtered(b"", len(records), 0)
+        return Filtered(b"", len(records), 0, keyless)
     append_time = batch.timestamp_type == TimestampType.LOG_APPEND_TIME
     builder = BatchBuilder(
         codec=batch.codec,
@@ -54,7 +57,7 @@ def filter_entry(offsets: OffsetMap, entry: memoryview, hold_tombstones: bool, h
     )
     for record in kept:
         builder.append(record.timestamp, record.key, record.value, record.headers, offset=record.offset)
-    return Filtered(builder.build(), len(records), len(kept))
+    return Filtered(builder.build(), len(records), len(kept), keyless)
 
 
 def _stays(offsets: OffsetMap, record: Record, hold_tombstones: bool) -> bool:

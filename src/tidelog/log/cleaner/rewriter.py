@@ -197,6 +197,7 @@ class Rewriter:
             result = legacy.filter_entry(self.offsets, entry, hold_tombstones, horizon)
             self.stats.read_messages += result.read
             self.stats.kept_messages += result.kept
+            self.stats.keyless += result.keyless
             write(result.batch)
             return False
 

@@ -172,13 +172,14 @@ def test_tombstones_go_in_the_second_pass_after_their_horizon(manager: LogManage
     assert [(r.offset, r.key) for r in all_records(log)] == [(1, b"b"), (3, b"c"), (4, b"d")]
 
 
-def test_records_without_a_key_are_dropped(manager: LogManager) -> None:
+def test_records_without_a_key_are_dropped(manager: LogManager, caplog: pytest.LogCaptureFixture) -> None:
     log = manager.create(TP, compact_config())
     append(log, [(None, b"1"), (b"a", b"1")])
     log.roll()
     job = manager.cleaner.clean_one(manager.cleaner.new_rewriter())
     assert job is not None
     assert job.stats.keyless == 1
+    assert f"{TP}: records without a key that were removed: 1" in caplog.text
     assert offsets(log) == [1]
 
 
