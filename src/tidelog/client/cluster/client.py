@@ -57,6 +57,10 @@ class CoordinatorType(IntEnum):
     TRANSACTION = 1
 
 
+class _OutOfTimeError(KafkaError):
+    """A try that was given up because the time of its call is over."""
+
+
 class ClusterClient:
     """Connections and metadata of one cluster. Not thread-safe; use it from one event loop.
 
@@ -253,11 +257,14 @@ class ClusterClient:
         limit = self.config[keys.DEFAULT_API_TIMEOUT_MS] / 1000 if timeout is None else timeout
         deadline = self.clock.monotonic() + limit
         attempt = 0
+        last: KafkaError | None = None
         while True:
             try:
                 return await self.until(deadline, operation())
             except KafkaError as error:
-                wait = self.wait_before_retry(attempt)
+                if isinstance(error, _OutOfTimeError) and last is not None:
+                    raise last from None  # what the brokers had to say, not that the last try came too late
+                last, wait = error, self.wait_before_retry(attempt)
                 if not error.retriable or self.clock.monotonic() + wait > deadline:
                     raise
             await pause(wait)
@@ -271,7 +278,7 @@ class ClusterClient:
         except TimeoutError:
             if not trying.expired():
                 raise
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "there was no answer in time") from None
+            raise _OutOfTimeError(ErrorCode.REQUEST_TIMED_OUT, "there was no answer in time") from None
 
     def wait_before_retry(self, attempt: int) -> float:
         """How long to wait after so many failures, by `retry.backoff.ms` and `retry.backoff.max.ms`."""

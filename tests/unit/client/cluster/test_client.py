@@ -102,6 +102,21 @@ def test_a_try_that_is_not_answered_ends_with_the_time_of_its_call() -> None:
     run(scenario)
 
 
+def test_what_was_answered_before_is_told_when_the_last_try_comes_too_late() -> None:
+    async def scenario(broker: FakeBroker, cluster: ClusterClient) -> None:
+        errors = [KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "still loading")]
+
+        async def once_refused_then_silent() -> None:
+            if errors:
+                raise errors.pop()
+            await asyncio.Event().wait()
+
+        with pytest.raises(KafkaError, match="still loading"):
+            await cluster.retry(once_refused_then_silent, timeout=0.1)
+
+    run(scenario, retry_backoff_ms=1)
+
+
 def test_what_cannot_be_mended_is_not_tried_again() -> None:
     async def scenario(broker: FakeBroker, cluster: ClusterClient) -> None:
         tries = 0
