@@ -10,8 +10,11 @@ from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient, CoordinatorType
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.net.node_client import NodeClient
 from tidelog.protocol.api import ApiKey
 
+#: The connection for what must not queue behind a request that the coordinator holds.
+_BESIDE = "group-beside"
 #: Whoever answered this is not the coordinator any more, or was not reached.
 _MOVED = frozenset(
     {
@@ -31,10 +34,16 @@ class GroupCoordinator:
         self._cluster = cluster
         self.group_id = group_id
 
-    async def ask(self, request: Any, *, highest: int | None = None, timeout: float | None = None) -> Any:
-        """One try. An error that is a field of the answer is the caller's to find, and to `note`."""
+    async def ask(
+        self, request: Any, *, highest: int | None = None, timeout: float | None = None, beside: bool = False
+    ) -> Any:
+        """One try. An error that is a field of the answer is the caller's to find, and to `note`.
+
+        `beside`: over another connection. A coordinator answers the requests of one in their order, and keeps a
+        JoinGroup until all others have joined.
+        """
         try:
-            node = await self._cluster.coordinator(CoordinatorType.GROUP, self.group_id)
+            node = await self._node(beside)
             return await node.send(request, highest=highest, timeout=timeout)
         except KafkaError as error:
             self.note(error.code)
@@ -45,7 +54,12 @@ class GroupCoordinator:
 
     async def version_of(self, key: ApiKey) -> int:
         """The version that a request to the coordinator will have."""
-        return (await self._cluster.coordinator(CoordinatorType.GROUP, self.group_id)).version_of(key)
+        return (await self._node(False)).version_of(key)
+
+    async def _node(self, beside: bool) -> NodeClient:
+        usual = await self._cluster.coordinator(CoordinatorType.GROUP, self.group_id)
+        known = self._cluster.known_coordinator(CoordinatorType.GROUP, self.group_id)
+        return await self._cluster.node(known.id, purpose=_BESIDE) if beside and known is not None else usual
 
     def note(self, code: int) -> None:
         """Look the coordinator up anew if this shows that it has moved."""

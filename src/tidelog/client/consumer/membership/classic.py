@@ -121,6 +121,7 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
             return
         me = self._me
         ours = (self._at in _BEATING or self._at is ClassicMemberState.JOINING) and me.is_known
+        moving = self._at in _MOVING
         await self._stop_tasks()
         self._leaving = True  # nobody walks any more: commits that wait for another generation go out with this one
         self._let_settled()
@@ -130,7 +131,7 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
             await (self._host.revoke(owned) if ours else self._host.lose(owned))
         self._me = Generation()
         self._enter(ClassicMemberState.LEFT)
-        await self._tell_leave(me, reason)
+        await self._tell_leave(me, reason, beside=moving)
 
     # --- what commits tell us -----------------------------------------------------------------------------------------
 
@@ -339,17 +340,22 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
         is handed out from now on.
         """
         self._host.hold_back()
+        moving = self._at in _MOVING
         me, self._me = self._me, Generation()
         self._reason = "the consumer polls again"
         self._break_off()
         self._enter(ClassicMemberState.IDLE)
-        await self._tell_leave(me, "consumer poll timeout has expired")
+        await self._tell_leave(me, "consumer poll timeout has expired", beside=moving)
 
-    async def _tell_leave(self, me: Generation, reason: str) -> None:
-        """A static member says nothing: it may be back before its session is over, and nothing has to move."""
+    async def _tell_leave(self, me: Generation, reason: str, *, beside: bool) -> None:
+        """A static member says nothing: it may be back before its session is over, and nothing has to move.
+
+        `beside`: the coordinator holds a request of ours, behind which the word would wait, for seconds while a new
+        group gathers its members.
+        """
         if me.member_id and self._instance_id is None:
-            await self._farewell(self._say_leave(me, reason))
+            await self._farewell(self._say_leave(me, reason, beside))
 
-    async def _say_leave(self, me: Generation, reason: str) -> None:
+    async def _say_leave(self, me: Generation, reason: str, beside: bool) -> None:
         version = await self._coordinator.version_of(ApiKey.LEAVE_GROUP)
-        await self._coordinator.ask(leave_request(self._group, me, reason, version))
+        await self._coordinator.ask(leave_request(self._group, me, reason, version), beside=beside)
