@@ -248,7 +248,17 @@ class ConsumerCore:
             self._spawn(self.engine.run())
         if self._resubscribed:
             self._resubscribed = False
-            self._spawn(self.group.subscribed())
+            self._spawn(self._join())
+
+    async def _join(self) -> None:
+        """Give the group the subscription. If brokers cannot be reached for so long that this fails, `poll` says so,
+        and the next one makes another try.
+        """
+        try:
+            await self.group.subscribed()
+        except Exception:
+            self._resubscribed = self.subscription.by_group
+            raise
 
     async def wait(self, timeout: float | None) -> None:
         """Until there is something for the user: records, a turn, a problem, a wake-up; or the time is up."""

@@ -100,11 +100,8 @@ class GroupSide:
         self._forget(going)
 
     async def lose(self, partitions: Iterable[TopicPartition]) -> None:
-        going = self._flag(partitions)
-        try:
-            await self._tell("on_partitions_lost", going)
-        finally:
-            self._unflag(going)
+        going = self._flag(partitions, lost=True)
+        await self._tell("on_partitions_lost", going)
         self._forget(going)
 
     async def assign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -116,7 +113,7 @@ class GroupSide:
         self._changed()
 
     def hold_back(self) -> None:
-        self._flag(self.owned())
+        self._flag(self.owned(), lost=True)
 
     def failed(self, error: Exception, *, final: bool = False) -> None:
         if final:
@@ -127,18 +124,20 @@ class GroupSide:
         if partitions and not self.is_alone:
             await self._turns.run(lambda: call(self._subscription.listener, method, partitions))
 
-    def _flag(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Those that we hold, from now on not to be handed out."""
+    def _flag(self, partitions: Iterable[TopicPartition], *, lost: bool = False) -> list[TopicPartition]:
+        """Those that we hold, from now on not to be handed out; `lost`: whatever the group says later."""
         going = [tp for tp in partitions if tp in self._subscription.partitions]
         for tp in going:
-            self._subscription.partitions[tp].revoking = True
+            part = self._subscription.partitions[tp]
+            part.revoking, part.lost = True, part.lost or lost
         return going
 
     def _unflag(self, partitions: list[TopicPartition]) -> None:
         """Also when the group has changed its mind in between: then they are handed out again. What was fetched was
-        dropped while they were flagged, and is asked for anew."""
+        dropped while they were flagged, and is asked for anew. Whoever was put out of the group while it waited for the
+        user's turn has lost them meanwhile."""
         for tp in partitions:
-            if (part := self._subscription.partitions.get(tp)) is not None:
+            if (part := self._subscription.partitions.get(tp)) is not None and not part.lost:
                 part.revoking = False
                 if part.stand is not None:
                     part.move(*part.stand)
@@ -150,8 +149,12 @@ class GroupSide:
     # --- the membership -----------------------------------------------------------------------------------------------
 
     async def subscribed(self) -> None:
-        """The subscription is there or has changed. The membership is made with the first one, and joins with it."""
+        """The subscription is there or has changed. The membership is made with the first one, and joins with it;
+        not if the user has unsubscribed while its topics were looked up.
+        """
         await self._resolve()
+        if not self._subscription.by_group:
+            return
         if self.membership is None:
             self.membership = self._make()
             self._commits.member = self.membership

@@ -58,6 +58,8 @@ class TopicPartitionState:
     paused: bool = False
     #: The group wants it back: nothing of it is handed out any more.
     revoking: bool = False
+    #: It may be somebody else's already: so it stays, until it is forgotten.
+    lost: bool = False
     high_watermark: int = NO_OFFSET
     last_stable_offset: int = NO_OFFSET
     log_start_offset: int = NO_OFFSET

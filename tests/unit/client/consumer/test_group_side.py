@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from support.consumers import QUICK, take, write
 from support.loop import async_test
+from support.ports import free_ports
 from tidelog.client.consumer.aio import Consumer as AsyncConsumer
 from tidelog.client.consumer.blocking import Consumer
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -82,3 +84,62 @@ async def test_a_cancelled_unsubscribe_leaves_nothing_behind(broker: Broker, tp:
         await consumer.assign([tp])
         await consumer.seek(tp, 0)
         assert await consumer.poll(30)
+
+
+@async_test
+async def test_who_is_put_out_while_it_gives_back_hands_nothing_out(broker: Broker, tp: TopicPartition) -> None:
+    """The group wants a partition back, the user does not come to its turn, and the membership ends over it."""
+    settings = {"group_id": tp.topic, "auto_offset_reset": "earliest", "max_poll_records": 2, **QUICK}
+    async with AsyncConsumer(bootstrap_servers=broker.address, **settings) as consumer:  # type: ignore[arg-type]  # of many types
+        await consumer.subscribe([tp.topic])
+        while not await consumer.poll(30):
+            pass
+        group = consumer._core.group
+        for give in (group.revoke, group.lose):
+            giving = asyncio.create_task(give([tp]))
+            await asyncio.sleep(0)  # it waits for the user's turn
+            group.hold_back()
+            giving.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await giving
+            assert not await consumer.poll(0.3)
+            assert await consumer.position(tp) == 2
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_consumer_that_nobody_answered_joins_when_somebody_does(protocol: str) -> None:
+    (port,) = free_ports(1)
+    settings = {"group_id": "g", "group_protocol": protocol, "default_api_timeout_ms": 500, "request_timeout_ms": 400}
+    with Consumer(bootstrap_servers=f"127.0.0.1:{port}", auto_offset_reset="earliest", **settings) as consumer:  # type: ignore[arg-type]  # of many types
+        consumer.subscribe(["t"])
+        for _ in range(2):
+            with pytest.raises(KafkaError):
+                consumer.poll(30)
+        with Broker(config={"listeners": f"PLAINTEXT://127.0.0.1:{port}"}) as late:
+            late.create_topic("t")
+            write(late, TopicPartition("t", 0), ["x"])
+            assert take_at_last(consumer) == [b"x"]
+            consumer.unsubscribe()
+
+
+def take_at_last(consumer: Consumer) -> list[bytes]:
+    """The first records; a try that is still under way may fail before."""
+    while True:
+        with suppress(KafkaError):
+            if records := consumer.poll(30):
+                return [record.value for record in records]
+
+
+@async_test
+async def test_a_subscription_that_is_taken_back_while_it_is_looked_up_joins_nothing(
+    broker: Broker, tp: TopicPartition
+) -> None:
+    async with AsyncConsumer(bootstrap_servers=broker.address, group_id=tp.topic, **QUICK) as consumer:
+        await consumer.subscribe([tp.topic])
+        consumer._core.begin()
+        await asyncio.sleep(0)  # the look-up has begun
+        await consumer.unsubscribe()
+        await consumer.assign([tp])
+        await consumer.partitions_for(tp.topic)
+        assert consumer._core.group.membership is None
+        await consumer.commit({tp: 1})
