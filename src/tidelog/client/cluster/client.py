@@ -87,6 +87,8 @@ class ClusterClient:
         self._metadata_failing_since: float | None = None
         #: Why nobody could be reached, as it was last told; None while somebody can.
         self._unreachable: object = None
+        #: The same in words; empty before anybody was tried, and again when somebody was reached.
+        self.trouble = ""
         self._coordinators: dict[tuple[CoordinatorType, str], int] = {}
 
     async def __aenter__(self) -> ClusterClient:
@@ -138,12 +140,13 @@ class ClusterClient:
         """
         node = self._connections.least_loaded()
         if node is not None:
+            self.trouble = ""
             return node
         failures: list[KafkaError] = []
         for address in await self._candidates():
             try:
                 node = await self._connections.get(address)
-                self._unreachable = None
+                self._unreachable, self.trouble = None, ""
                 return node
             except KafkaError as error:
                 if not error.retriable:
@@ -159,6 +162,7 @@ class ClusterClient:
         """Whoever asks tries again, and a `poll` or a `send` may wait for long without a word. So the log has one, when
         it begins and when it fails in another way: not at each try, of which there are many in a second.
         """
+        self.trouble = texts
         kinds = frozenset(error.stage for error in failures if isinstance(error, ConnectError))
         if kinds and kinds != self._unreachable:
             self._unreachable = kinds

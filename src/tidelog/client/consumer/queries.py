@@ -122,7 +122,7 @@ def health(core: ConsumerCore) -> ConsumerHealth:
     elif since_poll is not None and since_poll > limit:
         reason = f"poll was not called for {since_poll:.0f} s, longer than max.poll.interval.ms"
     elif not core.cluster.is_connected:
-        reason = "there is no connection to any broker"
+        reason = _why_not_connected(core)
     elif missing:
         reason = f"not there: {', '.join(missing[:5])}{' and others' if len(missing) > 5 else ''}"
     return ConsumerHealth(
@@ -139,6 +139,15 @@ def health(core: ConsumerCore) -> ConsumerHealth:
         missing=tuple(missing),
         handling=None if core.handling is None else core.handling(),
     )
+
+
+def _why_not_connected(core: ConsumerCore) -> str:
+    """Nobody was tried before the first call that needs a broker: that there is no connection then is nobody's fault."""
+    if core.cluster.trouble:
+        return f"there is no connection to any broker: {core.cluster.trouble}"
+    if core.metrics.last_poll_at is None:
+        return "poll was not called yet: the first one connects"
+    return "there is no connection to any broker yet"
 
 
 async def tail(core: ConsumerCore, topic: str, count: int) -> list[ConsumerRecord]:
