@@ -142,7 +142,7 @@ def health(core: ConsumerCore) -> ConsumerHealth:
 
 
 def _why_not_connected(core: ConsumerCore) -> str:
-    """Nobody was tried before the first call that needs a broker: that there is no connection then is nobody's fault."""
+    """Nobody was tried before the first call that needs a broker: no connection then is nobody's fault."""
     if core.cluster.trouble:
         return f"there is no connection to any broker: {core.cluster.trouble}"
     if core.metrics.last_poll_at is None:
