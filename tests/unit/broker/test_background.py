@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from support.patience import eventually
+from support.produced import batches_of
 from tidelog.common.types import TopicPartition
 from tidelog.log.checkpoint import read_offsets
 from tidelog.log.partition.partition_log import PartitionLog
@@ -34,13 +35,6 @@ SMALL = {"internal.segment.bytes": "1000", "file.delete.delay.ms": "0"}
 def broker(tmp_path: Path) -> Iterator[Broker]:
     with Broker(tmp_path, config=CONFIG) as broker:
         yield broker
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
 
 
 def log_of(broker: Broker, topic: str) -> PartitionLog:
@@ -73,12 +67,12 @@ def test_retention_deletes_what_a_changed_topic_lets_go(broker: Broker) -> None:
     log = log_of(broker, "t")
     assert len(log.segments) > 2
     alter(broker, ResourceType.TOPIC, "t", retention_bytes="1500")
-    until(lambda: log.size <= 2500 and log.log_start_offset > 0)  # the loop may be in the middle of it
+    eventually(lambda: log.size <= 2500 and log.log_start_offset > 0)  # the loop may be in the middle of it
     gone = log.log_start_offset
     alter(broker, ResourceType.TOPIC, "t", retention_bytes="-1", retention_ms="1")
-    until(lambda: log.log_start_offset == log.log_end_offset == 12)
+    eventually(lambda: log.log_start_offset == log.log_end_offset == 12)
     assert log.log_start_offset > gone
-    until(lambda: not list(log.dir.glob("*.deleted")))
+    eventually(lambda: not list(log.dir.glob("*.deleted")))
 
 
 @pytest.mark.parametrize(
@@ -94,14 +88,14 @@ def test_flushing_by_time_follows_a_change_of_its_interval(
     log = log_of(broker, "t")
     rounds = broker.server.metrics.background_seconds
     seen = rounds.get("flush", 0.0)
-    until(lambda: rounds.get("flush", 0.0) > seen)
+    eventually(lambda: rounds.get("flush", 0.0) > seen)
     assert log.recovery_point == 0, "it is not time yet"
     alter(broker, kind, name, **{key: "1"})
-    until(lambda: log.recovery_point == 1)
+    eventually(lambda: log.recovery_point == 1)
     alter(broker, kind, name, **{key: "3600000"})
     produce(broker, "t", 1)
     seen = rounds["flush"]
-    until(lambda: rounds["flush"] > seen)
+    eventually(lambda: rounds["flush"] > seen)
     assert log.recovery_point == 1
 
 
@@ -109,7 +103,7 @@ def test_a_segment_that_has_ended_is_flushed(broker: Broker) -> None:
     broker.create_topic("t", config=SMALL)
     produce(broker, "t", 8)
     log = log_of(broker, "t")
-    until(lambda: log.recovery_point == log.active_segment.base_offset > 0)
+    eventually(lambda: log.recovery_point == log.active_segment.base_offset > 0)
 
 
 def test_checkpoints_are_written(broker: Broker) -> None:
@@ -120,15 +114,18 @@ def test_checkpoints_are_written(broker: Broker) -> None:
     def written(name: str) -> int:
         return read_offsets(broker.server.fs, broker.data_dir / name).get(tp, -1)
 
-    until(lambda: written("replication-offset-checkpoint") == 8)
-    until(lambda: written("recovery-point-offset-checkpoint") == log.active_segment.base_offset)
+    eventually(lambda: written("replication-offset-checkpoint") == 8)
+    eventually(lambda: written("recovery-point-offset-checkpoint") == log.active_segment.base_offset)
 
 
 def test_producers_expire(tmp_path: Path) -> None:
     with Broker(tmp_path, config={**CONFIG, "producer.id.expiration.ms": "1"}) as broker:
         broker.create_topic("t")
         produce(broker, "t", 1, **{"enable.idempotence": True})
-        until(lambda: not log_of(broker, "t").producers.entries)
+        log = log_of(broker, "t")
+        (written,) = batches_of(broker, "t", 0)
+        assert written.header.producer_id >= 0
+        eventually(lambda: not log.producers.entries)
 
 
 def test_compacted_topics_are_cleaned(broker: Broker) -> None:
@@ -136,7 +133,7 @@ def test_compacted_topics_are_cleaned(broker: Broker) -> None:
     broker.create_topic("t", config=config)
     produce(broker, "t", 12)
     log = log_of(broker, "t")
-    until(lambda: log.size < 12 * 300)
+    eventually(lambda: log.size < 12 * 300)
     assert (log.log_start_offset, log.log_end_offset) == (0, 12)
 
 
@@ -158,7 +155,7 @@ def test_another_interval_of_deletion_counts_from_the_next_start(tmp_path: Path)
         with pytest.raises(KafkaException, match="Cannot update these configs dynamically"):
             alter(broker, ResourceType.BROKER, str(broker.server.node_id), log_retention_check_interval_ms=QUICK)
         log = log_of(broker, "t")
-        until(lambda: log.recovery_point > 0)  # other loops have come round meanwhile
+        eventually(lambda: log.recovery_point > 0)  # other loops have come round meanwhile
         assert log.log_start_offset == 0
     with Broker(tmp_path, config=CONFIG) as broker:
-        until(lambda: log_of(broker, "t").log_start_offset == 8)
+        eventually(lambda: log_of(broker, "t").log_start_offset == 8)

@@ -6,7 +6,7 @@ import pytest
 
 from tidelog.broker.handlers import HANDLERS
 from tidelog.protocol import messages as m
-from tidelog.protocol.api import ApiKey, request_class
+from tidelog.protocol.api import ApiKey, request_class, response_class
 
 CREATE = m.CreateTopicsRequest
 REQUESTS = {
@@ -63,4 +63,4 @@ def test_every_version_is_answered(ask, row):
                 request = m.DeleteTopicsRequest(
                     topics=[m.DeleteTopicsRequest.DeleteTopicState(name="none")], timeout_ms=1000
                 )
-            ask(request, version)
+            assert isinstance(ask(request, version), response_class(row.key))

@@ -10,6 +10,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 
 @pytest.mark.parametrize("name", ["a", "A-b_c.d", "0", "x" * 249])
 def test_good_names(name):
+    assert is_valid_topic_name(name)
     check_topic_name(name)
 
 

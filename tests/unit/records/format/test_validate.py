@@ -71,7 +71,8 @@ def test_timestamps_out_of_range_are_listed(codec: Codec) -> None:
 
 def test_any_timestamp_will_do_when_the_broker_sets_its_own() -> None:
     rules = ProduceRules(timestamp_type=TimestampType.LOG_APPEND_TIME, before_max_ms=1, after_max_ms=1)
-    validate_produce(batch([1, 2**60]), rules, now_ms=NOW)
+    data = batch([1, 2**60])
+    assert validate_produce(data, rules, now_ms=NOW).run.buffer is data
 
 
 def test_a_client_that_claims_log_append_time_is_refused_only_where_the_broker_sets_it() -> None:

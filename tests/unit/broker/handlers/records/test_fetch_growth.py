@@ -218,13 +218,17 @@ def test_a_client_that_leaves_at_any_time_leaves_no_file_pinned(tmp_path, versio
         async with serving(tmp_path) as broker, connected(broker) as other:
             broker.create_topic("t", 4)
             for partition in range(4):
-                await other.produce("t", batch(bytes(100_000)), partition=partition)
+                for _ in range(20):  # more than a socket takes at once
+                    await other.produce("t", batch(bytes(100_000)), partition=partition)
+            held = set()
             for steps in range(30):
                 async with connected(broker) as client:
                     client.send(ApiKey.FETCH, version, fetch_request({"t": dict.fromkeys(range(4), 0)}))
                     for _ in range(steps):
                         await asyncio.sleep(0)
+                    held.add(pins(broker.log_manager))
                     client.writer.transport.abort()
+            assert len(held) > 1, "some have left with nothing in their hands, and others with files"
             await until(lambda: len(broker.network.table.connections) == 1)
             await all_given_back(broker.log_manager)
 
