@@ -72,6 +72,8 @@ class SocketServer:
         self._buffers = ReceiveBuffers()
         self.workers = workers
         workers.on_full = self._hold
+        #: Whose turn it is when there is room for requests again: a place in the table.
+        self._next = 0
         self._sweeper: asyncio.TimerHandle | None = None
         self.sendfile_threads: SendfileThreads | None = None
 
@@ -121,11 +123,22 @@ class SocketServer:
         self.workers.stop()
 
     def _hold(self, held: bool) -> None:
-        """Too many requests are under way, or no longer."""
+        """Too many requests are under way, or no longer.
+
+        Then those whose frames have waited go on, in turns: the first to find no room any more is the first of all next
+        time. Were it always the oldest connection, a crowd of them would leave the younger ones no room for ever.
+        """
         self._buffers.held = held
-        if not held:
-            for connection in list(self.table.connections):
-                connection.resume()
+        if held:
+            return
+        waiting = list(self.table.connections)
+        first = self._next if self._next < len(waiting) else 0
+        for connection in waiting[first:] + waiting[:first]:
+            if self._buffers.held:
+                break
+            connection.resume()
+            first += 1
+        self._next = first % max(len(waiting), 1)
 
     def _on_config(self, names: frozenset[str]) -> None:
         self.table.change(limits_from(self._config))
