@@ -92,7 +92,6 @@ TOGETHER = {
     "broker/logging_setup.py": "unit/broker/test_server.py",
     "broker/metadata/topic_configs.py": "unit/broker/metadata/test_config_entries.py",
     "broker/network/dispatcher.py": "unit/broker/network/test_hostile_frames.py",
-    "broker/network/server.py": "unit/broker/config/test_broker_config.py",
     "broker/purgatory/purgatories.py": "unit/broker/coordinator/test_coordinators.py",
     "broker/replication/appends.py": "unit/broker/replication/test_flusher.py",
     "broker/replication/fetcher.py": "unit/broker/replication/test_follower.py",
