@@ -56,7 +56,8 @@ class StopStage(IntEnum):
 
 class Closers:
     """What is to be stopped, by stage. Any number of times: what has been stopped is forgotten. Who stops while another
-    does waits for that one: two at a time would not keep to the order."""
+    does waits for that one: two at a time would not keep to the order. Who is cancelled meanwhile has stopped a part
+    half: whoever stops next begins with that part, so a `stop` may be called again before it has returned."""
 
     def __init__(self) -> None:
         self._stops: list[tuple[StopStage, str, Stop]] = []
@@ -81,7 +82,8 @@ class Closers:
         while self._stops:
             stage = min(stage for stage, _, _ in self._stops)
             place = max(place for place, (found, _, _) in enumerate(self._stops) if found is stage)
-            _, name, stop = self._stops.pop(place)
+            part = self._stops.pop(place)
+            _, name, stop = part
             try:
                 pending = stop()
                 if inspect.isawaitable(pending):
@@ -91,5 +93,8 @@ class Closers:
             except Exception as error:  # raised below, when the others have stopped
                 logger.error("Stopping %s failed", name, exc_info=error)
                 unforeseen = unforeseen or error
+            except BaseException:  # cancelled: it has not stopped, and is the first whom the next one stops
+                self._stops.append(part)
+                raise
         if unforeseen is not None:
             raise unforeseen

@@ -86,7 +86,8 @@ def test_who_stops_while_another_does_waits_for_it() -> None:
         closers = closers_of((StopStage.LOGS, "logs"), seen=seen)
         closers.add(StopStage.CHANGES, "changes", slow.wait)  # type: ignore[arg-type]
         first, second = (asyncio.create_task(closers.stop()) for _ in range(2))
-        await asyncio.sleep(0.01)
+        for _ in range(100):  # turns of the loop: nothing here waits for anything else
+            await asyncio.sleep(0)
         assert seen == []
         assert not second.done()
         slow.set()
@@ -155,3 +156,30 @@ async def test_a_start_that_fails_at_its_last_step_leaves_nothing_open(tmp_path)
             await taken.start()
         async with broker_on(tmp_path / "two"):  # its directory is unlocked, its store closed
             pass
+
+
+def test_what_a_cancelled_stop_was_at_is_stopped_by_the_next() -> None:
+    """A stop with a time limit: changes under way have not ended, and the logs must not be closed before they have."""
+    seen: list[str] = []
+
+    async def main() -> None:
+        ended = asyncio.Event()
+
+        async def wait_for_changes() -> None:
+            await ended.wait()
+            seen.append("changes")
+
+        closers = closers_of((StopStage.LOGS, "logs"), (StopStage.LISTENERS, "listeners"), seen=seen)
+        closers.add(StopStage.CHANGES, "changes", wait_for_changes)
+        first = asyncio.create_task(closers.stop())
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        again = asyncio.create_task(closers.stop())
+        await asyncio.sleep(0)
+        assert seen == ["listeners"]
+        ended.set()
+        await again
+
+    asyncio.run(main())
+    assert seen == ["listeners", "changes", "logs"]
