@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-from tidelog.broker.config.endpoints import cannot_listen
+from tidelog.broker.config.endpoints import ANY_ADDRESS, cannot_listen
 from tidelog.common.errors import UsageError
 from tidelog.common.named_tuple import NamedTuple
+
+logger = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES = 8192
 READ_TIMEOUT = 10.0
@@ -59,6 +62,7 @@ class HttpServer:
             self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=MAX_REQUEST_BYTES)
         except OSError as error:
             raise cannot_listen(f"{self._host}:{self._port}", error, "tidelog.http.listener (--http)") from error
+        logger.info("/metrics and /health are at http://%s", self.address)
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -69,6 +73,12 @@ class HttpServer:
     def port(self) -> int:
         assert self._server is not None
         return int(self._server.sockets[0].getsockname()[1])
+
+    @property
+    def address(self) -> str:
+        """`host:port` as bound, and as a client of this machine reaches it."""
+        host = "127.0.0.1" if self._host in ANY_ADDRESS else self._host
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection. Who comes when too many are here is told so and sent away, not left waiting."""

@@ -1,8 +1,11 @@
 """How commands reach a cluster: `--bootstrap-server`, a properties file, and the loop to run on.
 
 A command names its cluster by `-b`, else the file of `-c`, else the environment, else localhost; so that `tidelog
-topics list` just works beside `tidelog serve`, and a profile for another cluster is one variable. Every command waits
-as long as its client does; but after two seconds of nobody it says whom it waits for, since silence looks like work.
+topics list` just works beside `tidelog serve`, and a profile for another cluster is one variable.
+
+Every command asks first whether anybody is there, and fails at once if not: most often the broker is not started, or
+the address is another one. Who goes away later is waited for as long as the client does; but after two seconds of
+nobody the command says whom it waits for, since silence looks like work.
 """
 
 from __future__ import annotations
@@ -74,7 +77,10 @@ def client_settings(server: str | None, config_file: str | None, **more: object)
 
 
 def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[Any, Any, T]]) -> T:
-    """Connect, work, disconnect. Whom we wait for is said in a command's own words, not in those of the log."""
+    """Connect, work, disconnect. Whom we wait for is said in a command's own words, not in those of the log.
+
+    The first question is asked once. A client's own patience is for programs that start together with their brokers.
+    """
     from tidelog.client.cluster.client import ClusterClient
 
     log = logging.getLogger("tidelog.client")
@@ -84,6 +90,7 @@ def run(settings: dict[str, object], work: Callable[[ClusterClient], Coroutine[A
         async with ClusterClient(settings) as cluster:
             watching = asyncio.create_task(_say_who_is_waited_for(cluster, settings))
             try:
+                await cluster.refresh([])
                 return await work(cluster)
             finally:
                 watching.cancel()

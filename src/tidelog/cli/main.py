@@ -8,13 +8,17 @@ exit status, or None to let click do it (`--help`, mistakes).
 What goes wrong becomes an exit status here and nowhere else. Commands raise: `UsageError` for what the caller can mend,
 any other `TidelogError` or `OSError` for what failed, and return 1 when they worked but found something wrong (`log
 verify`).
+
+The library itself shows nothing of its log. Commands show warnings on standard error, by their text alone; `serve` has
+a log of its own.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -82,7 +86,8 @@ def _through_click(words: list[str]) -> int:
     from tidelog.common.errors import TidelogError, UsageError
 
     try:
-        result = root_command().main(words, prog_name="tidelog", standalone_mode=False)
+        with warnings_shown():
+            result = root_command().main(words, prog_name="tidelog", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         error.show()
@@ -99,6 +104,22 @@ def _through_click(words: list[str]) -> int:
         label = "error: " if os.environ.get("NO_COLOR") else click.style("error: ", fg="red", bold=True)
         click.echo(f"{label}{error}", err=True)
         return 2 if isinstance(error, UsageError) else 1
+
+
+@contextmanager
+def warnings_shown() -> Iterator[None]:
+    """Show warnings of ours as Python shows them where nobody has set up logging; where somebody has, do nothing."""
+    import logging
+
+    log, handler = logging.getLogger("tidelog"), logging.lastResort
+    if handler is None or logging.getLogger().handlers:
+        yield
+        return
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 def load(target: str) -> object:

@@ -155,7 +155,8 @@ async def _run(config: BrokerConfig) -> BaseException | None:
     """Start, say so, wait, stop; returns why it had to end, if it had.
 
     "ready" is written when requests are answered, not when the port is open, and by `os.write`, past any buffer:
-    whoever started the broker waits for that line. It is the only thing on standard output; logs go to standard error.
+    whoever started the broker waits for that line. A second one, in the same breath, says where `/health` and
+    `/metrics` are, if they were asked for. There is nothing else on standard output; logs go to standard error.
     """
     from tidelog.broker.server import Broker
 
@@ -165,7 +166,10 @@ async def _run(config: BrokerConfig) -> BaseException | None:
     gc.enable()
     gc.freeze()  # what is here now stays: never look through it again
     gc.set_threshold(10_000, 20, 20)  # requests leave no cycles; looking for them so often costs a tenth of a commit
-    os.write(sys.stdout.fileno(), f"tidelog ready {broker.address}\n".encode())
+    said = f"tidelog ready {broker.address}\n"
+    if broker.http is not None:
+        said += f"tidelog http {broker.http.address}\n"
+    os.write(sys.stdout.fileno(), said.encode())
     await broker.wait_ended()
     await broker.stop()
     return broker.failure
@@ -180,14 +184,15 @@ def command() -> click.Command:
     @click.option("--data-dir", metavar="DIR", help=f"Where the logs are kept.  [default: ./{DEFAULT_DATA_DIR}]")
     @click.option("--listen", metavar="HOST:PORT", help=f"Port 0 picks a free one.  [default: {DEFAULT_LISTEN}]")
     @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any broker key; may be repeated.")
-    @click.option("--http", metavar="HOST:PORT", help="Serve /metrics (Prometheus) and /health there.")
+    @click.option("--http", metavar="HOST:PORT", help="Serve /metrics (Prometheus) and /health there; port 0: any.")
     @click.option("--accept-defaults", is_flag=True, help="Keep adopted topics of unknown config by the defaults.")
     def serve_command(**options: object) -> int:
         """Run a broker.
 
         PROPERTIES is a Kafka server.properties, taken as it is. Without one, a broker of its own is made in
-        ./tidelog-data. The first line on standard output is "tidelog ready HOST:PORT"; SIGTERM or Ctrl-C stop it
-        cleanly. On a stopped Apache Kafka's log directory, its topics are served.
+        ./tidelog-data. The first line on standard output is "tidelog ready HOST:PORT", a second one "tidelog http
+        HOST:PORT" if there is --http; SIGTERM or Ctrl-C stop it cleanly. On a stopped Apache Kafka's log directory, its
+        topics are served.
 
         \b
         Examples:

@@ -94,7 +94,6 @@ def list_topics(internal: bool, server: str | None, config_file: str | None, as_
     """
 
     async def work(cluster: ClusterClient) -> None:
-        await cluster.refresh([])  # to look takes no patience: whether nobody is there is told at once
         admin = _admin(cluster)
         shown = await admin.describe_topics(await admin.topics(internal=internal))
         if not shown and not as_json:
@@ -124,7 +123,6 @@ def describe(names: tuple[str, ...], server: str | None, config_file: str | None
     """
 
     async def work(cluster: ClusterClient) -> None:
-        await cluster.refresh([])
         admin = _admin(cluster)
         output = Output(as_json=as_json)
         known = await admin.list_topics(internal=True)

@@ -31,3 +31,8 @@ the metadata stale, and nothing is guessed. An error that belongs to no call (a 
 fenced) is raised by the next one. Code of the user's (listeners, callbacks, interceptors) runs in the user's turn, and
 never on the way of a heartbeat.
 """
+
+import logging
+
+# Whether and where a log is shown is the program's choice.
+logging.getLogger("tidelog").addHandler(logging.NullHandler())

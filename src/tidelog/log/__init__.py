@@ -21,10 +21,14 @@ Formats: docs/formats/.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidelog.log.reading.reader import LogDirectory, PartitionReader
+
+# Whether and where a log is shown is the program's choice.
+logging.getLogger("tidelog").addHandler(logging.NullHandler())
 
 __all__ = ["LogDirectory", "PartitionReader"]
 

@@ -25,3 +25,8 @@ For both: `tuning.py` (socket options), `descriptors.py` (how many descriptors c
 The server's side runs on uvloop and is compiled: it is on the way of every record. The client's runs on any
 asyncio loop. Neither knows files but as slices that can be sent, nor topics, nor records.
 """
+
+import logging
+
+# Whether and where a log is shown is the program's choice.
+logging.getLogger("tidelog").addHandler(logging.NullHandler())

@@ -145,6 +145,20 @@ def test_metrics_and_health(serve):
     assert process.returncode == 0
 
 
+def test_a_port_of_http_that_is_left_to_the_system_is_told(serve):
+    process, line = serve("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+    ready_port(line)
+    assert process.stdout is not None
+    said = process.stdout.readline().split()
+    assert said[:2] == ["tidelog", "http"]
+    with urllib.request.urlopen(f"http://{said[2]}/health", timeout=60) as answer:
+        assert json.load(answer)["status"] == "ok"
+    process.terminate()
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, "")
+    assert f"/metrics and /health are at http://{said[2]}" in err
+
+
 def test_the_reference_page_is_what_the_declarations_say():
     script = Path(__file__).resolve().parents[3] / "tools" / "render_reference.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, timeout=300)

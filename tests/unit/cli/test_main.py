@@ -54,6 +54,31 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("tidelog")
 
 
+def test_python_runs_the_package_as_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "tidelog", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("tidelog, version")
+    done = subprocess.run([sys.executable, "-m", "tidelog", "topcis"], capture_output=True, text=True)
+    assert (done.returncode, "Did you mean 'topics'?" in done.stderr) == (2, True)
+
+
+def test_commands_show_warnings_of_the_library(tmp_path: Path) -> None:
+    """The library alone is silent (see `unit/client/test_silence.py`)."""
+    script = (
+        "import logging, sys\n"
+        "from tidelog.cli import main as cli\n"
+        "import tidelog.log\n"
+        "with cli.warnings_shown():\n"
+        "    logging.getLogger('tidelog.log.x').warning('seen')\n"
+        "    logging.getLogger('tidelog.log.x').info('not seen')\n"
+        "logging.getLogger('tidelog.log.x').warning('over')\n"
+        "sys.exit(cli.main(['log', 'stat', sys.argv[1]]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "seen"
+    assert "over" not in done.stderr
+
+
 def arguments_of(tmp_path: Path, text: bytes) -> Arguments:
     (tmp_path / "server.properties").write_bytes(text)
     arguments = Arguments()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -81,13 +82,40 @@ def test_a_slow_pipe_is_not_held_back(broker):
         assert (process.returncode, err) == (0, b"3 records written to t.\n")
 
 
-def test_whom_it_waits_for_is_said_and_can_be_given_up():
+def test_nobody_at_the_address_is_told_at_once():
     address = f"127.0.0.1:{free_port()}"
     with producing(address, subprocess.PIPE) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline() == f"Waiting for a broker at {address}; Ctrl-C gives up.\n".encode()
-        process.send_signal(2)
-        assert process.wait(60) == 130
+        _, err = process.communicate(b"x\n", timeout=50)  # less than a client's patience
+        assert process.returncode == 1
+        assert err.startswith(f"error: NETWORK_EXCEPTION: cannot connect to {address} (TCP): Connection ref".encode())
+        assert b"-b or $TIDELOG_BOOTSTRAP_SERVER names another broker" in err
+
+
+def test_whom_it_waits_for_is_said_and_can_be_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with producing(address, subprocess.PIPE) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == f"Waiting for a broker at {address}; Ctrl-C gives up.\n".encode()
+            process.send_signal(2)
+            assert process.wait(60) == 130
+
+
+def test_who_goes_away_is_waited_for():
+    with Broker() as broker:
+        broker.create_topic("t")
+        address = broker.address
+        with producing(address, subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stderr is not None
+            process.stdin.write(b"line\n")
+            process.stdin.flush()
+            wait_for_end(broker, 1)
+            broker.stop()
+            assert process.stderr.readline() == f"Waiting for a broker at {address}; Ctrl-C gives up.\n".encode()
+            broker.start()
+            _, err = process.communicate(b"after\n", timeout=120)
+            assert (process.returncode, err) == (0, b"2 records written to t.\n")
 
 
 def test_a_topic_that_nobody_makes_is_told_at_once():

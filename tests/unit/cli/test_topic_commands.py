@@ -63,8 +63,26 @@ def test_mistakes_are_explained(run):
     assert "holds the offsets" in run("consume", "orders", "--from", "77")[2]
 
 
-def test_nobody_there_is_said_plainly(run):
-    status, _, err = run("topics", "list", "-b", "127.0.0.1:1")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("topics", "list"),
+        ("topics", "create", "t"),
+        ("topics", "describe"),
+        ("topics", "delete", "t"),
+        ("produce", "t"),
+        ("consume", "t"),
+    ],
+    ids=" ".join,
+)
+def test_nobody_there_is_said_plainly_and_at_once(run, words, monkeypatch):
+    """No command has a client's patience at its start."""
+
+    async def no_second_try(seconds):
+        raise AssertionError(f"waits for {seconds} s before it tries again")
+
+    monkeypatch.setattr("tidelog.client.cluster.client.pause", no_second_try)
+    status, _, err = run(*words, "-b", "127.0.0.1:1", given=b"x\n")
     assert status == 1
     assert "cannot connect to 127.0.0.1:1" in err
 
