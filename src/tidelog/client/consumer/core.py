@@ -205,10 +205,6 @@ class ConsumerCore:
         if self.group.membership is not None:
             self.group.membership.polled()
 
-    def _tell_waiting(self, waits: bool) -> None:
-        if self.group.membership is not None:
-            self.group.membership.waiting(waits)
-
     def _move_to_stand(self, part: TopicPartitionState) -> None:
         if part.stand is not None:
             part.move(*part.stand)
@@ -267,11 +263,11 @@ class ConsumerCore:
         if self.engine.queue or self.turns or self._problems or self.woken:
             return
         timer = None if timeout is None else asyncio.get_running_loop().call_later(timeout, self._news.set)
-        self._tell_waiting(True)
+        self.group.waiting(True)
         try:
             await self._news.wait()
         finally:
-            self._tell_waiting(False)
+            self.group.waiting(False)
             if timer is not None:
                 timer.cancel()
 

@@ -72,6 +72,7 @@ class GroupSide:
         self.fatal: Exception | None = None
         #: Nobody will ever poll again: nobody is asked, and nothing committed.
         self.is_alone = False
+        self._waits = False  # the user is inside poll
         self._known: dict[str, int] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -158,11 +159,18 @@ class GroupSide:
         if self.membership is None:
             self.membership = self._make()
             self._commits.member = self.membership
+            self.membership.waiting(self._waits)
             await self.membership.start()
         else:
             self.membership.subscription_changed()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
+
+    def waiting(self, waits: bool) -> None:
+        """The user waits inside `poll`, or no more. The first one waits before there is a membership to be told."""
+        self._waits = waits
+        if self.membership is not None:
+            self.membership.waiting(waits)
 
     def _make(self) -> Membership:
         """A place in a group of the protocol that `group.protocol` names; each kind is imported when it is used."""

@@ -174,9 +174,12 @@ class MembershipBase(Generic[S]):
         self._polls.polled(self._cluster.clock.monotonic())
 
     def waiting(self, waits: bool) -> None:
-        """A poll that waits for records for an hour is no user who is gone."""
+        """A poll that waits for records for an hour is no user who is gone, and a user who is back (`polled`)."""
         self._waits = waits
-        self._polls.polled(self._cluster.clock.monotonic())
+        if waits:
+            self.polled()
+        else:
+            self._polls.polled(self._cluster.clock.monotonic())
 
     async def _watch_polls(self) -> None:
         """Warn of a slow user, then leave the group for it."""
