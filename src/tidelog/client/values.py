@@ -54,7 +54,12 @@ class ConsumerGroupMetadata(NamedTuple):
 
 
 class Token(NamedTuple):
-    """An OAuth bearer token, and SASL extensions (KIP-342) to send with it."""
+    """An OAuth bearer token, and SASL extensions (KIP-342) to send with it. Whoever has it is taken for us, so it is
+    not shown where a value is printed.
+    """
 
     value: str
     extensions: Mapping[str, str] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        return f"Token(hidden, {dict(self.extensions)})"

@@ -143,6 +143,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._impatient = _IMPATIENT_WRITES
         return parts
 
+    def owes(self, correlation_id: int) -> bool:
+        """Whether this request has not been answered yet, though perhaps nobody waits for that any more."""
+        return any(expected == correlation_id for expected, _ in self._pending)
+
     async def drain(self) -> None:
         """Wait until the kernel has taken enough of what was sent."""
         await self._writable.wait()

@@ -74,10 +74,13 @@ async def addresses_of(host: str, port: int) -> list[Address]:
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)
-        except OSError:
+        except (OSError, ValueError):
             continue
         return [(family, (host, port) if family == socket.AF_INET else (host, port, 0, 0))]
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except ValueError as error:  # an empty label, one of 64 letters, NUL: nobody was even asked
+        raise socket.gaierror(socket.EAI_NONAME, f"this cannot be a host's name: {error}") from error
     return [(family, address) for family, _, _, _, address in found]  # type: ignore[misc]  # typeshed: any tuple
 
 

@@ -62,6 +62,8 @@ class NodeClient:
         #: Requests that were posted, with the time by which they must be answered; the oldest first.
         self._posted: deque[tuple[float, asyncio.Future[memoryview]]] = deque()
         self._watch: asyncio.TimerHandle | None = None
+        #: The timers of requests whose callers have gone, by correlation id.
+        self._given_up: dict[int, asyncio.TimerHandle] = {}
 
     @classmethod
     async def connect(
@@ -228,9 +230,9 @@ class NodeClient:
             lifetime_ms = await authenticate(self)
         except KafkaError as error:
             raise sasl_failed(self.peer, error) from error
-        if lifetime_ms:
-            self._authenticator = authenticate
-            self._renew_at = asyncio.get_running_loop().time() + _RENEW_AT * lifetime_ms / 1000
+        now = asyncio.get_running_loop().time()
+        self._authenticator = authenticate
+        self._renew_at = now + _RENEW_AT * lifetime_ms / 1000 if lifetime_ms else None
 
     async def _keep_authenticated(self) -> None:
         """Prove it again when it is time (KIP-368). A broker takes no other request meanwhile: they wait here, in their
@@ -257,24 +259,41 @@ class NodeClient:
 
     async def close(self) -> None:
         """Give up what is in flight, and wait until the loop has let go of the socket."""
-        if self._watch is not None:
-            self._watch.cancel()
-        self._connection.close()
+        self.abort()
         await asyncio.shield(self._connection.closed)
 
     def abort(self) -> None:
         """Close at once, without waiting for it."""
+        if self._watch is not None:
+            self._watch.cancel()
+        for timer in self._given_up.values():
+            timer.cancel()
+        self._given_up.clear()
         self._connection.close()
 
     async def _answer(self, key: ApiKey, correlation_id: int, frame: list[Buffer], timeout: float | None) -> memoryview:
-        """Not `asyncio.timeout`: what is late ends the connection, as all later answers wait behind it."""
+        """Not `asyncio.timeout`: what is late ends the connection, as all later answers wait behind it.
+
+        A caller who is in a hurry leaves before that, and the answer is still owed. If it never comes, the connection
+        is no good for anybody: so the time goes on without the caller, or a broker that has fallen silent would never
+        be found out by those who have less patience than `request.timeout.ms`.
+        """
         seconds = self.request_timeout if timeout is None else timeout
         pending = self._connection.send(correlation_id, frame)
-        expiry = asyncio.get_running_loop().call_later(seconds, self._expire, key, seconds, pending)
+        loop = asyncio.get_running_loop()
+        expiry = loop.call_later(seconds, self._expire, key, seconds, pending)
         try:
             return await pending
         finally:
+            if pending.cancelled() and self.is_open:
+                self._given_up[correlation_id] = loop.call_at(expiry.when(), self._expire_given_up, correlation_id)
             expiry.cancel()
+
+    def _expire_given_up(self, correlation_id: int) -> None:
+        """The time of a request is over whose caller has gone."""
+        self._given_up.pop(correlation_id, None)
+        if self._connection.owes(correlation_id):
+            self._connection.close()
 
     def _expire(self, key: ApiKey, seconds: float, pending: asyncio.Future[memoryview]) -> None:
         """There was no answer in time."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.fake_broker import FakeBroker, HangUp
+from support.loop import until
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError, UsageError
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol.api import ApiKey
@@ -134,6 +135,51 @@ def test_an_unanswered_request_times_out_and_closes_the_connection() -> None:
             assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
             assert not node.is_open
             await node.close()
+
+    asyncio.run(scenario())
+
+
+async def leave_early(node: NodeClient) -> None:
+    """Ask, and go before there is an answer."""
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await node.send(MetadataRequest(), timeout=0.1)
+
+
+def test_a_silent_broker_is_found_out_though_its_callers_have_less_patience() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(lambda header, request: None) as broker:
+            node = await connect(broker)
+            await leave_early(node)
+            assert node.is_open
+            await asyncio.wait_for(node._connection.closed, 60)
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_an_answer() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(metadata) as broker:
+            node = await connect(broker)
+            asked = asyncio.create_task(node.send(ask("a"), timeout=0.05))
+            await asyncio.sleep(0)
+            asked.cancel()
+            await node.send(ask("b"))
+            await until(lambda: not node._given_up)  # its time is over
+            assert node.is_open
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_left_of_a_connection_that_is_closed() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(lambda header, request: None) as broker:
+            node = await connect(broker)
+            await leave_early(node)
+            await node.close()
+            assert not node._given_up
 
     asyncio.run(scenario())
 

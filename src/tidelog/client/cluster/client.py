@@ -176,7 +176,7 @@ class ClusterClient:
         self.rng.shuffle(known)
         if not known or self.config[keys.METADATA_RECOVERY_STRATEGY] == "rebootstrap":
             known += await self._bootstrap.addresses()
-        return sorted(dict.fromkeys(known), key=self._connections.wait_of)
+        return self._connections.in_order(dict.fromkeys(known))
 
     async def leader(self, tp: TopicPartition) -> Node:
         """The partition's leader, from metadata that is fresh enough."""

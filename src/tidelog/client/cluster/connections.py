@@ -22,6 +22,7 @@ fetches behind a rebalance.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from tidelog.client.cluster.backoff import Backoff
@@ -75,6 +76,8 @@ class Connections:
         self._nodes: dict[tuple[Address, str], NodeClient] = {}
         self._locks: dict[tuple[Address, str], asyncio.Lock] = {}
         self._failures: dict[Address, _Failures] = {}
+        #: When whoever wanted a broker last went away without having reached it.
+        self._unreached: dict[Address, float] = {}
         self._seen: dict[NodeClient, _Seen] = {}
         self._look: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -102,6 +105,13 @@ class Connections:
         failures = self._failures.get(address)
         return 0.0 if failures is None else max(0.0, failures.not_before - asyncio.get_running_loop().time())
 
+    def in_order(self, addresses: Iterable[Address]) -> list[Address]:
+        """Whom to try first: who was not waited for in vain, or not lately, and of those who is not left in peace. One
+        that swallows packets fails after many seconds only, and callers may have less patience than that: the next
+        call must not begin with it again.
+        """
+        return sorted(addresses, key=lambda address: (self._unreached.get(address, 0.0), self.wait_of(address)))
+
     # --- getting one --------------------------------------------------------------------------------------------------
 
     async def get(self, address: Address, *, purpose: str = "") -> NodeClient:
@@ -120,7 +130,9 @@ class Connections:
         return node
 
     async def _connect(self, address: Address) -> NodeClient:
-        """Try once, and remember how it went. Nothing is remembered of a connection that was not wanted to its end."""
+        """Try once, and remember how it went. Of one that was not wanted to its end, only that it did not come in time:
+        that is no reason to keep anybody waiting.
+        """
         failures = self._failures.get(address, _Failures(0, 0.0)).times
         self._loop = asyncio.get_running_loop()
         try:
@@ -131,7 +143,11 @@ class Connections:
             now = asyncio.get_running_loop().time()
             self._failures[address] = _Failures(failures + 1, now + self._backoff.wait(failures, self._rng))
             raise
+        except asyncio.CancelledError:
+            self._unreached[address] = asyncio.get_running_loop().time()
+            raise
         self._failures.pop(address, None)
+        self._unreached.pop(address, None)
         if self._closed:
             await node.close()
             self._refuse_if_closed()
@@ -168,6 +184,8 @@ class Connections:
             self._look = None
         nodes, self._nodes = self._nodes, {}
         self._seen.clear()
+        for node in nodes.values():
+            node.abort()  # all of them, also if whoever waits for their ends has no time
         for node in nodes.values():
             await node.close()
 

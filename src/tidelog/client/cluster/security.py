@@ -2,7 +2,9 @@
 
 `sasl.username` and `sasl.password` are what PLAIN and SCRAM want; `sasl.jaas.config`, Java's form of them, is
 understood as far as it holds `name="value"` pairs. OAUTHBEARER asks a function of the user's for a token. An `async`
-one is awaited where the client lives; a plain one may well wait for a server, so it is called on a thread.
+one is awaited where the client lives; a plain one may well wait for a server, so it is called on a thread. That is one
+of its own: a function that never returns must not keep the loop's other threads (which look names up), nor the program
+from ending. `request.timeout.ms` is for it, too.
 
 Everything is read once, when the client is made, so that a mistake shows there and not with the first connection. An
 exchange serves one connection: it is made anew for each, and for each renewal of a proof that ends (KIP-368).
@@ -11,12 +13,15 @@ exchange serves one connection: it is made anew for each, and for each renewal o
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import inspect
 import re
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tidelog.client.cluster.tls import tls_context as tls_context
+from tidelog.client.config import common
 from tidelog.client.config import security as keys
 from tidelog.client.values import Token
 from tidelog.common.config import Config
@@ -58,6 +63,8 @@ def _by_password(config: Config, mechanism: str) -> MakeExchange:
     if username is None or password is None:
         raise UsageError("SASL needs sasl.username and sasl.password (or both within sasl.jaas.config)")
     token = jaas.get("tokenauth", "").lower() == "true"
+    if mechanism == plain.MECHANISM:
+        plain.PlainClient(username, password)  # refuses what it cannot send
 
     async def make() -> ClientExchange:
         if mechanism == plain.MECHANISM:
@@ -75,26 +82,56 @@ def _by_token(config: Config) -> MakeExchange:
             "OAUTHBEARER needs sasl.login.callback.handler.class: a function, plain or async, that returns a token"
         )
 
+    limit = config[common.REQUEST_TIMEOUT_MS] / 1000
+
     async def make() -> ClientExchange:
-        token = await _ask(callback)
+        try:
+            async with asyncio.timeout(limit) as asking:
+                token = await _ask(callback)
+        except TimeoutError as error:
+            if not asking.expired():
+                raise
+            raise _no_token(f"has not returned within {limit:g} s") from error
         if isinstance(token, str):
             token = Token(token)
         if not isinstance(token, Token):
-            raise UsageError(f"the token callback returned {type(token).__name__}, neither text nor a Token")
-        return oauth_bearer.OAuthBearerClient(token.value, token.extensions)
+            raise _no_token(f"returned {type(token).__name__}, neither text nor a Token")
+        try:
+            return oauth_bearer.OAuthBearerClient(token.value, token.extensions)
+        except UsageError as error:
+            raise _no_token(f"returned what cannot be sent: {error}") from error
 
     return make
 
 
+def _no_token(what: str) -> KafkaError:
+    """Why we cannot prove who we are. It is not tried again by itself: the function has had its own chance to."""
+    return KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, f"the token callback {what}")
+
+
 async def _ask(callback: Callable[[], Any]) -> Any:
-    """The user's function. What it raises is why we cannot prove who we are; it is not tried again, as it has had its
-    own chance to.
-    """
+    """The user's function, whatever it raises."""
     try:
         if inspect.iscoroutinefunction(callback):
             return await callback()
-        token = await asyncio.to_thread(callback)
+        token = await _on_a_thread(callback)
         return await token if inspect.isawaitable(token) else token
     except Exception as error:
-        text = f"the token callback raised {type(error).__name__}: {error}"
-        raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text) from error
+        raise _no_token(f"raised {type(error).__name__}: {error}") from error
+
+
+async def _on_a_thread(function: Callable[[], Any]) -> Any:
+    """Its result, from a thread that nobody waits for: one that hangs hangs alone."""
+    loop = asyncio.get_running_loop()
+    outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+    def work() -> None:
+        if not outcome.set_running_or_notify_cancel():
+            return
+        try:
+            outcome.set_result(function())
+        except BaseException as error:  # noqa: BLE001 - whatever it is, whoever waits has to know
+            outcome.set_exception(error)
+
+    threading.Thread(target=work, name="tidelog-token", daemon=True).start()
+    return await asyncio.wrap_future(outcome, loop=loop)

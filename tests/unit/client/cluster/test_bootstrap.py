@@ -21,14 +21,20 @@ def bootstrap(servers: str, lookup: str = "use_all_dns_ips") -> Bootstrap:
 def test_addresses() -> None:
     known = bootstrap("a:1, [::1]:2")
     assert known.given == asyncio.run(known.addresses()) == [("a", 1), ("::1", 2)]
+    assert bootstrap("PLAINTEXT://a:1,SASL_SSL://[::1]:2,").given == known.given
     assert ("a", 1) in known
     assert ("a", 2) not in known
 
 
-@pytest.mark.parametrize("wrong", ["a", "a:b", "a:0", "a:65536", "a:1,b"])
+@pytest.mark.parametrize("wrong", ["a", "a:b", "a:0", "a:65536", "a:1,b", "a:²", ":1", "[]:1", "://:1"])
 def test_what_is_no_address(wrong: str) -> None:
     with pytest.raises(UsageError, match="is not of the form host:port"):
         bootstrap(wrong)
+
+
+def test_a_list_of_nobody() -> None:
+    with pytest.raises(UsageError, match="names nobody"):
+        bootstrap(" , ")
 
 
 def test_canonical_names(monkeypatch: pytest.MonkeyPatch) -> None:

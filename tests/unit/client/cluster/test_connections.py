@@ -244,6 +244,33 @@ def test_every_address_of_a_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> No
     run(scenario)
 
 
+@pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example", "a\0b"])
+def test_what_cannot_be_a_name_is_told_as_a_name_that_nobody_knows(host: str) -> None:
+    async def scenario() -> None:
+        with pytest.raises(ConnectError, match="this cannot be a host's name") as failed:
+            await connections().get((host, 9092))
+        assert failed.value.stage is Stage.DNS
+
+    run(scenario)
+
+
+def test_an_end_that_is_broken_off_closes_all_the_same() -> None:
+    async def scenario() -> None:
+        async with FakeBroker(silence) as broker:
+            pool = connections()
+            nodes = [await pool.get(at(broker), purpose=purpose) for purpose in ("", "group", "other")]
+            closing = asyncio.create_task(pool.close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await closing
+            assert not any(node.is_open for node in nodes)
+            for node in nodes:
+                await node.close()
+
+    run(scenario)
+
+
 # --- whom a cluster client asks ---------------------------------------------------------------------------------------
 
 
@@ -266,6 +293,22 @@ def test_a_dead_bootstrap_server_is_passed_over() -> None:
             servers = f"127.0.0.1:{free_port()},{broker.address}"
             async with ClusterClient({"bootstrap.servers": servers}) as cluster:
                 assert (await cluster.any_node()).peer == broker.address
+
+    run(scenario)
+
+
+def test_a_bootstrap_server_that_was_waited_for_in_vain_comes_last() -> None:
+    """It accepts, and says nothing: callers with little patience would never hear of the next one."""
+
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as hanging:
+            async with FakeBroker(naming()) as broker:
+                servers = f"127.0.0.1:{hanging.getsockname()[1]},{broker.address}"
+                async with ClusterClient({"bootstrap.servers": servers}) as cluster:
+                    with pytest.raises(TimeoutError):
+                        async with asyncio.timeout(0.1):
+                            await cluster.any_node()
+                    assert (await cluster.any_node()).peer == broker.address
 
     run(scenario)
 

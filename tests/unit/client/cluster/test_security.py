@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -118,8 +119,47 @@ def test_a_callback_that_fails_is_why() -> None:
 
 def test_a_callback_that_returns_something_else() -> None:
     settings = {"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": lambda: 7}
-    with pytest.raises(UsageError, match="returned int, neither text nor a Token"):
+    with pytest.raises(ConnectError, match="returned int, neither text nor a Token"):
         prove_to(lambda: OAuthBearerServer(lambda token, extensions: token), settings)
+
+
+@pytest.mark.parametrize("token", ["", "two words", Token("good", {"auth": "mine"})])
+def test_a_callback_that_returns_what_cannot_be_sent(token: str | Token) -> None:
+    """A background task meets it as well, and has to be told in the way that it knows."""
+    settings = {"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": lambda: token}
+    with pytest.raises(ConnectError, match="the token callback returned what cannot be sent") as failed:
+        prove_to(lambda: OAuthBearerServer(lambda token, extensions: token), settings)
+    assert not failed.value.retriable
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_a_callback_that_never_returns_is_given_up_and_holds_up_nobody(kind: str) -> None:
+    end = threading.Event()
+
+    async def hang() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    async def main() -> None:
+        callback = end.wait if kind == "plain" else hang
+        settings = {"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": callback}
+        settings |= {"request.timeout.ms": 50}
+        async with SaslBroker(lambda: OAuthBearerServer(lambda token, extensions: token)) as broker:
+            for _ in range(50):  # more than the loop has threads for
+                with pytest.raises(ConnectError, match=r"the token callback has not returned within 0\.05 s"):
+                    await connected(broker, settings)
+            assert await asyncio.to_thread(lambda: "there is a thread") == "there is a thread"
+
+    try:
+        asyncio.run(asyncio.wait_for(main(), 60))
+        assert all(thread.daemon for thread in threading.enumerate() if thread.name == "tidelog-token")
+    finally:
+        end.set()
+
+
+def test_a_token_is_not_shown() -> None:
+    assert repr(Token("secret", {"realm": "r"})) == "Token(hidden, {'realm': 'r'})"
+    assert "secret" not in f"{Token('secret')}"
 
 
 def test_without_sasl_nothing_is_proved() -> None:
@@ -131,6 +171,7 @@ def test_without_sasl_nothing_is_proved() -> None:
     [
         ({}, "sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM"),
         ({"sasl.mechanism": "PLAIN", "sasl.username": "alice"}, "sasl.username and sasl.password"),
+        ({"sasl.mechanism": "PLAIN", "sasl.username": "al\0ice", "sasl.password": "p"}, "neither may contain one"),
         ({"sasl.mechanism": "SCRAM-SHA-256"}, "sasl.username and sasl.password"),
         ({"sasl.mechanism": "OAUTHBEARER"}, r"OAUTHBEARER needs sasl\.login\.callback\.handler\.class"),
         (
@@ -163,6 +204,21 @@ def test_a_proof_is_renewed_on_the_same_connection_before_other_requests() -> No
             asked = [header.api_key for header, _ in broker.seen][-5:]
             assert asked == [ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, *[ApiKey.METADATA] * 3]
             assert broker.connections == 1
+            await node.close()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_proof_that_holds_for_ever_at_last_is_not_renewed_again() -> None:
+    async def main() -> None:
+        async with SaslBroker(plain_judge, lifetime_ms=60_000) as broker:
+            node = await connected(broker, {"sasl.mechanism": "PLAIN", **NAMED})
+            broker.lifetime_ms = 0
+            node._renew_at = 0.0
+            for _ in range(3):
+                await node.send(MetadataRequest(topics=[]))
+            assert len(broker.judges) == 2
+            assert not node.must_renew
             await node.close()
 
     asyncio.run(asyncio.wait_for(main(), 60))
