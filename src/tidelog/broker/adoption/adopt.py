@@ -13,7 +13,8 @@ from tidelog.broker import config as keys
 from tidelog.broker.adoption.configs import entity_nodes, fitted, merged, topic_nodes
 from tidelog.broker.adoption.disk import highest_producer_id, read_topics
 from tidelog.broker.adoption.guard import few
-from tidelog.broker.adoption.metadata_log import KafkaMetadata, log_files, read_metadata_log
+from tidelog.broker.adoption.metadata_files import log_files
+from tidelog.broker.adoption.metadata_log import KafkaMetadata, read_metadata_log
 from tidelog.broker.adoption.plan import plan_adoption
 from tidelog.broker.adoption.scan import Scan
 from tidelog.broker.adoption.situation import AdoptionPlan, Situation

@@ -1,8 +1,5 @@
 """KRaft's metadata log, read: the newest snapshot, then every record after it, folded into tables.
 
-    __cluster_metadata-0/<offset>-<epoch>.checkpoint      snapshots: all records up to, not including, that offset
-    __cluster_metadata-0/<offset>.log                      segments
-
 Only what a broker alone can use is kept. Records between a BeginTransaction and its end count when the end does. Types
 that are not known are passed over, as newer Kafkas add some; a record that is known and does not parse is an error: it
 is better not to start than to serve half a cluster.
@@ -10,20 +7,17 @@ is better not to start than to serve half a cluster.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tidelog.broker.adoption.metadata_files import first_offset, segments, snapshots
 from tidelog.common.errors import StorageError, TidelogError
 from tidelog.common.fs import FileSystem
 from tidelog.protocol.disk import UnknownTypeError, decode_metadata_record
 from tidelog.protocol.message import Message
 from tidelog.records.format.batch import iter_batches
-
-_SNAPSHOT = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint\Z")
-_SEGMENT = re.compile(r"(?P<offset>\d{20})\.log\Z")
 
 #: Kinds of resources that configs belong to.
 TOPIC_RESOURCE = 2
@@ -151,27 +145,17 @@ def read_metadata_log(fs: FileSystem, directory: Path) -> KafkaMetadata:
     """Fold the newest snapshot and the log behind it. Segments may begin before the snapshot's end: Kafka deletes them
     later, so what the snapshot has already is passed over by its offset."""
     names = fs.listdir(directory)
-    snapshots = sorted(name for name in names if _SNAPSHOT.match(name))
-    segments = sorted(name for name in names if _SEGMENT.match(name))
     metadata = KafkaMetadata()
     first = 0
-    if snapshots:
-        match = _SNAPSHOT.match(snapshots[-1])
-        assert match is not None
-        first = int(match["offset"])
-        for _, record in _records(fs, directory / snapshots[-1]):
+    for name in snapshots(names)[-1:]:
+        first = first_offset(name)
+        for _, record in _records(fs, directory / name):
             metadata.replay(record)
-    for name in segments:
+    for name in segments(names):
         for offset, record in _records(fs, directory / name):
             if offset >= first:
                 metadata.replay(record)
     return metadata
-
-
-def log_files(fs: FileSystem, directory: Path) -> str:
-    """The log's files and their sizes in one line: a Kafka that runs writes to it, so that another run shows."""
-    names = sorted(name for name in fs.listdir(directory) if _SNAPSHOT.match(name) or _SEGMENT.match(name))
-    return " ".join(f"{name}:{fs.stat(directory / name).size}" for name in names)
 
 
 def _records(fs: FileSystem, path: Path) -> Iterator[tuple[int, Message]]:

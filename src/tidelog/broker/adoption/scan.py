@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tidelog.broker.adoption.metadata_log import log_files
+from tidelog.broker.adoption.metadata_files import log_files
 from tidelog.broker.store import paths
 from tidelog.broker.store.adopted import VERSION, Note, read_note
 from tidelog.broker.store.api import Store
