@@ -7,8 +7,9 @@ not imported with `server.py`:
     Adoption                       by a directory that an Apache Kafka left
     SocketServer, Dispatcher, …    while the store's thread syncs the controller's epoch: the loop would only wait
     Background, ReplicaMovers      when the listeners are open
+    record_takers                  with the first partition: before, there is nothing to produce to
     HttpServer, Exposition         where `tidelog.http.listener` is set
-    Coordinators (and takers)      by the first request of a group or a transaction, or when there is state to load
+    Coordinators, group_takers     by the first request of a group or a transaction, or when there is state to load
 
 `parts.Background` is the class `tidelog.broker.background.Background`, found at the first use of the name. For mypy and
 import-linter these are imports like any other: types are checked, and the layers count them.

@@ -23,6 +23,7 @@ from tidelog.broker.metadata.registration import advertised_endpoints
 from tidelog.broker.network.loops import refuse_other_loops
 from tidelog.broker.node import BrokerCore
 from tidelog.common.errors import UsageError
+from tidelog.protocol.api import ApiKey
 
 if TYPE_CHECKING:
     from tidelog.broker.coordinator.coordinators import Coordinators
@@ -82,7 +83,7 @@ class Broker(BrokerCore):
 
     def _meanwhile(self) -> None:
         """The network's modules are needed from here on: importing them is what the start has to do anyway."""
-        parts.import_ahead("SocketServer", "Dispatcher", "HandlerServices", "Workers", "record_takers")
+        parts.import_ahead("SocketServer", "Dispatcher", "HandlerServices", "Workers")
 
     async def _listen(self) -> list[Endpoint]:
         """Open the listeners; returns what clients are to be told of them."""
@@ -90,11 +91,17 @@ class Broker(BrokerCore):
         self.services = self.handler_services(workers)
         dispatcher = parts.Dispatcher(self.services, self.metrics, self.clock)
         self.network = parts.SocketServer(self.config, self.clock, workers, dispatcher)
-        self.network.sink.set_takers(parts.record_takers(self.replicas, self.purgatories, self.clock))
+        self.replicas.on_change(self._take_records)
+        self._take_records()
         self._closers.add(StopStage.LISTENERS, "listeners", self.network.stop)
         bound = await self.network.start()
         self.endpoints = [endpoint._replace(host=host, port=port) for endpoint, host, port in bound]
         return advertised_endpoints(self.config.advertised, {endpoint.name: port for endpoint, _, port in bound})
+
+    def _take_records(self) -> None:
+        """Let compiled code serve Produce, from the first partition on: before, all it could do is refuse."""
+        if self.network.sink.taker(ApiKey.PRODUCE) is None and any(self.replicas.partitions()):
+            self.network.sink.set_takers(parts.record_takers(self.replicas, self.purgatories, self.clock))
 
     def _coordinators_begun(self, coordinators: Coordinators) -> None:
         self.network.sink.set_takers(parts.group_takers(coordinators, self.metadata, self.clock))

@@ -14,12 +14,13 @@ from tidelog.broker import parts
 #: What only some brokers or some moments need; `parts.py` says which.
 LATE = (
     "adoption.adopt",
+    "adoption.metadata_log",
     "controller.config_changes",
     "coordinator",
     "exposition",
+    "handlers.failure",
     "handlers.groups",
-    "handlers.records.fetch",
-    "handlers.records.produce",
+    "handlers.records",
     "handlers.topics",
     "http",
     "peers.connections",

@@ -23,6 +23,7 @@ from operator import attrgetter
 from typing import Any
 
 from tidelog.broker.handlers.context import RequestContext
+from tidelog.common.errors import ErrorCode
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.protocol.api import ApiKey, request_class
 
@@ -134,6 +135,11 @@ def decoder_for(row: Handler) -> Decoder:
     """What makes a request of a frame's bytes: `(frame, version, position)`."""
     decode: Decoder = _named(row.decoder) if row.decoder else request_class(row.key).decode
     return decode
+
+
+def failed(key: ApiKey, version: int, request: Any, code: ErrorCode) -> Any:
+    """The answer for a handler that failed (`failure.py`, which is loaded when the first one does)."""
+    return _named("failure:failed")(key, version, request, code)
 
 
 def _named(target: str) -> Any:

@@ -18,10 +18,8 @@ from collections.abc import Coroutine
 from types import CoroutineType
 from typing import Any
 
-from tidelog.broker.handlers import Decoder, HandlerFunction, decoder_for, handler_for, load
+from tidelog.broker.handlers import Decoder, HandlerFunction, decoder_for, failed, handler_for, load
 from tidelog.broker.handlers.context import RequestContext
-from tidelog.broker.handlers.failure import failed
-from tidelog.broker.handlers.records._fetch import FetchAnswer
 from tidelog.broker.handlers.services import Services
 from tidelog.broker.metrics import BrokerMetrics
 from tidelog.broker.network.stepper import Done, Later, Stepper
@@ -182,7 +180,7 @@ class Dispatcher:
                 parts = encode_response_parts(header.api_key, version, header.correlation_id, response)
             except Exception:  # whatever a handler put into an answer: it is one connection's failure
                 logger.exception("the answer to %s could not be encoded", ApiKey(header.api_key).name)
-                if isinstance(response, FetchAnswer):
+                if header.api_key == ApiKey.FETCH:
                     response.release()
                 connection.close()
                 return
