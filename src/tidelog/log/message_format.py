@@ -10,8 +10,6 @@ Kafka's versions name formats: before 0.10.0 magic 0, before 0.11.0 magic 1, the
 
 from __future__ import annotations
 
-import re
-
 from tidelog.common.config import Validator
 from tidelog.records.format.attributes import MAGIC_V0, MAGIC_V1, MAGIC_V2
 
@@ -22,7 +20,8 @@ _STATES = {
     "2.0": 2, "2.1": 3, "2.2": 2, "2.3": 2, "2.4": 2, "2.5": 1, "2.6": 1, "2.7": 3, "2.8": 2,
     "3.0": 2, "3.1": 1, "3.2": 1, "3.3": 4, "3.4": 1, "3.5": 3, "3.6": 3, "3.7": 5, "3.8": 1, "3.9": 1,
 }  # fmt: skip
-_LATER = re.compile(r"(?:[4-9]|\d\d+)\.\d+(?:\.\d+)*(?:-IV\d+)?")
+#: Releases of this number and later are taken by their form: most are yet to come.
+_OPEN_SINCE = 4
 Version = tuple[int, ...]
 #: From this protocol on the format is not a choice any more (KIP-724).
 _FIXED_SINCE: Version = (3, 0, 0, 1)
@@ -30,9 +29,10 @@ _FIXED_SINCE: Version = (3, 0, 0, 1)
 
 def parse_version(text: str) -> Version:
     """A version as numbers that compare: three of the release, one of its state. ValueError if Kafka has no such."""
-    if _LATER.fullmatch(text):
-        release, _, state = text.partition("-IV")
-        return _numbers(release, int(state or 0))
+    release, dash, state = text.partition("-IV")
+    numbers = [*release.split("."), state if dash else "0"]
+    if len(numbers) > 2 and all(map(str.isdecimal, numbers)) and int(numbers[0]) >= _OPEN_SINCE:
+        return _numbers(release, int(numbers[-1]))
     kept = 3 if text.startswith("0.") else 2
     key = ".".join(text.split(".")[:kept])
     release, dash, state = key.partition("-IV")

@@ -42,7 +42,23 @@ def test_versions_rise() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2", "0.7.0", "0.10", "0.9.0-IV0", "2.8-IV2", "2.8-IV", "2.8-IVx", "3.10", "1.2", "x.y", "2.8-SNAPSHOT"],
+    [
+        "",
+        "2",
+        "0.7.0",
+        "0.10",
+        "0.9.0-IV0",
+        "2.8-IV2",
+        "2.8-IV",
+        "2.8-IVx",
+        "3.10",
+        "1.2",
+        "x.y",
+        "2.8-SNAPSHOT",
+        "4",
+        "4.0-IV",
+        "4.x",
+    ],
 )
 def test_what_is_no_version(text: str) -> None:
     with pytest.raises(ValueError, match="is not a valid version"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import Any, TypeVar
 
 from tidelog.broker import config as keys
@@ -120,8 +119,8 @@ class BrokerConfig:
                     values[name] = key.parse(text)
                 elif (of_one := listener_key(name)) is not None:
                     of_one.parse(text)
-        made = copy(self)
-        made._callbacks = []
+        made = object.__new__(BrokerConfig)
+        vars(made).update(vars(self), _callbacks=[])
         made.dynamic_broker, made.dynamic_default = dict(broker), dict(default)
         made.ignored = frozenset()
         made._effective = self.static.with_values(values)
