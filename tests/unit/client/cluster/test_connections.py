@@ -247,7 +247,7 @@ def test_every_address_of_a_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example", "a\0b"])
 def test_what_cannot_be_a_name_is_told_as_a_name_that_nobody_knows(host: str) -> None:
     async def scenario() -> None:
-        with pytest.raises(ConnectError, match="this cannot be a host's name") as failed:
+        with pytest.raises(ConnectError) as failed:
             await connections().get((host, 9092))
         assert failed.value.stage is Stage.DNS
 
