@@ -107,7 +107,18 @@ def produce(
     except KafkaError as error:
         if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise UsageError(f"There is no topic {topic}, and the cluster does not create it by itself") from error
+        if error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
+            raise KafkaError(error.code, _of_an_old_format(topic)) from error
         raise
+
+
+def _of_an_old_format(topic: str) -> str:
+    """Formats 0 and 1 have no room for what keeps a retry from doubling a line, nor for headers."""
+    return (
+        f"{topic} stores records in an old format, which has neither headers nor what guards against doubles: set its "
+        "message.format.version to 0.11.0 or later, or write without headers and with --acks 1 (then a retry may "
+        "double a line)."
+    )
 
 
 def _placed(record: NewRecord, partition: int | None) -> NewRecord:

@@ -87,6 +87,16 @@ def test_nobody_there_is_said_plainly_and_at_once(run, words, monkeypatch):
     assert "cannot connect to 127.0.0.1:1" in err
 
 
+def test_an_old_format_says_what_to_do(run):
+    with Broker(config={"inter.broker.protocol.version": "2.8"}) as old:
+        there = ("-b", old.address)
+        run("topics", "create", "old", "--config", "message.format.version=0.10.2", *there)
+        status, _, err = run("produce", "old", *there, given=b"x\n")
+        assert status == 1
+        assert "set its message.format.version to 0.11.0 or later" in err
+        assert run("produce", "old", "--acks", "1", *there, given=b"x\n")[::2] == (0, "1 record written to old.\n")
+
+
 def test_lines_go_in_and_come_out(run):
     status, _, err = run("produce", "lines", given="one\ntwo\n\nfür\n".encode())
     assert (status, err) == (0, "4 records written to lines.\n")

@@ -42,8 +42,9 @@ _NEXT: Mapping[ErrorCode, str] = MappingProxyType(
         _E.ELECTION_NOT_NEEDED: "the leader is the wanted one already",
         _E.PREFERRED_LEADER_NOT_AVAILABLE: "the first replica is down or not in sync: describe_topic shows which it is",
         _E.LOG_DIR_NOT_FOUND: "describe_log_dirs lists the broker's directories",
-        _E.SECURITY_DISABLED: "the brokers have no authorizer: set authorizer.class.name",
-        _E.DELEGATION_TOKEN_AUTH_DISABLED: "set delegation.token.secret.key on the brokers",
+        _E.SECURITY_DISABLED: "Tidelog's brokers have none yet; Apache Kafka's have one with authorizer.class.name",
+        _E.DELEGATION_TOKEN_AUTH_DISABLED: "Tidelog's brokers have no tokens yet; Apache Kafka's have them with "
+        "delegation.token.secret.key",
         _E.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "tokens are given over SASL or TLS with a client certificate, and not "
         "to whoever came with a token",
         _E.DELEGATION_TOKEN_NOT_FOUND: "describe_delegation_token lists what there is",

@@ -290,6 +290,13 @@ def _as_they_are(view: memoryview, found: MessageSet) -> ValidatedRecords:
     return ValidatedRecords(run, found.max_timestamp, found.max_index)
 
 
+#: What follows Kafka's own words, which leave everybody alone with a number.
+_WAYS_OUT = (
+    ", which is the topic's message.format.version: set that to 0.11.0 or later, or write without enable.idempotence "
+    "and transactions"
+)
+
+
 def _to_messages(run: BatchRun, rules: ProduceRules, now_ms: int, next_offset: int) -> ValidatedRecords:
     """The one magic 2 batch of a request, or of a coordinator, for a topic of an older format."""
     if len(run) != 1:
@@ -298,7 +305,7 @@ def _to_messages(run: BatchRun, rules: ProduceRules, now_ms: int, next_offset: i
     header = batch.header
     kind = "Transactional" if header.is_transactional else "Idempotent" if header.producer_id >= 0 else None
     if header.is_control or kind is not None:
-        text = f"{kind or 'Control'} records cannot be used with magic version {rules.magic}"
+        text = f"{kind or 'Control'} records cannot be used with magic version {rules.magic}{_WAYS_OUT}"
         raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, text)
     plain: bytes | memoryview = batch.raw[RECORD_BATCH_OVERHEAD:]
     if header.is_compressed:

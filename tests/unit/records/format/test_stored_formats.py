@@ -139,7 +139,7 @@ def test_what_needs_magic_2_is_refused(magic: int) -> None:
     rules = ProduceRules(magic=magic)
     producer = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
     cases = [
-        (batch(**producer), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "Idempotent"),
+        (batch(**producer), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "Idempotent.*set that to 0.11.0"),
         (batch(**producer, transactional=True), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "Transactional"),
         (batch(headers=True), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "headers"),
         (batch(Codec.LZ4, headers=True), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "headers"),
