@@ -5,10 +5,10 @@ correlation id is only a check. Small answers are cut out of one receive buffer;
 received straight into a buffer of its own (`net.large_buffers`), so its bytes are copied once, by the kernel.
 
 A `dedicated` connection belongs to a loop that serves nobody else (the blocking clients'): once a large answer has
-begun, it is received there and then, without a turn of the loop per read, to its end or for a bounded time. That
-doubles the rate on a fast network, and would make other connections of the loop wait. Its requests are written there
-and then, too, from where their parts lie and without the GIL (`_gathered`); what the kernel does not take at once is
-the transport's to write.
+begun, it is received there and then, without the GIL (`_answer_bytes`) or a turn of the loop per read, to its end or
+for a bounded time. That doubles the rate on a fast network, and would make other connections of the loop wait. Its
+requests are written there and then, too, from where their parts lie and without the GIL (`_gathered`); what the kernel
+does not take at once is the transport's to write.
 
 Requests may be queued (`queue`) and sent together (`push`): several small ones that leave in the same turn of the loop
 are one system call, and wake the broker once.
@@ -27,6 +27,7 @@ from typing import cast
 
 from tidelog.common.clock import SYSTEM_CLOCK
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
+from tidelog.net._answer_bytes import receive_rest
 from tidelog.net._gathered import write_parts
 from tidelog.net.gulp import Gulp
 from tidelog.net.large_buffers import LargeBuffers
@@ -43,9 +44,9 @@ _TLS_ALERT = 0x1503
 Frame = memoryview
 Buffer = bytes | bytearray | memoryview
 
-#: How long a dedicated connection waits for more of a large answer, and how long it receives in all, before it lets the
-#: loop have a turn: on a slow link an answer takes longer than heartbeats may wait.
-_PATIENCE = 0.02
+#: How long a dedicated connection waits for more of a large answer (ms), and how long it receives in all (s), before it
+#: lets the loop have a turn: on a slow link an answer takes longer than heartbeats may wait.
+_PATIENCE = 20
 _TURN = 0.05
 #: How much of a large answer must be there before the kernel wakes us for it.
 _GULP = 1 << 19
@@ -163,7 +164,6 @@ class ClientConnection(asyncio.BufferedProtocol):
             tune(transport.get_extra_info("socket"))
             if self._dedicated:
                 self._socket = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
-                self._socket.settimeout(_PATIENCE)
         except OSError:  # the broker has left again, or there are no descriptors: the connection is lost
             self.close()
 
@@ -221,26 +221,13 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._resolve(large)
 
     def _receive_rest(self, sock: socket.socket, large: memoryview) -> None:
-        """Receive there and then, in gulps (see `net.gulp`): the kernel wakes us when that much is there."""
+        """Receive there and then, perhaps in gulps (see `net.gulp`). What is slow or lost is left to the loop, which
+        goes on from here, or notices the end of the connection.
+        """
         waits, since, start = self._gulp.pays, SYSTEM_CLOCK.monotonic(), self._large_filled
-        gulp = 1
-        try:
-            while left := len(large) - self._large_filled:
-                if waits and gulp != min(left, _GULP):
-                    gulp = min(left, _GULP)
-                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, gulp)
-                count = sock.recv_into(large[self._large_filled :])
-                if count == 0:
-                    return  # the loop notices the end of the connection
-                self._large_filled += count
-                if SYSTEM_CLOCK.monotonic() - since > _TURN and self._large_filled < len(large):
-                    return  # the loop calls again when there is more
-        except OSError:
-            return  # slow, or lost: the loop goes on from here
-        finally:
-            if gulp > 1:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-        if len(large) >= _TELLING:
+        gulp = _GULP if waits else 1
+        self._large_filled = receive_rest(sock.fileno(), large, start, gulp=gulp, patience=_PATIENCE, turn=_TURN)
+        if self._large_filled == len(large) >= _TELLING:
             self._gulp.note(waits, len(large) - start, SYSTEM_CLOCK.monotonic() - since)
 
     # --- frames -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,3 @@
+def receive_rest(
+    fd: int, buffer: bytearray | memoryview, filled: int, *, gulp: int, patience: int, turn: float
+) -> int: ...
