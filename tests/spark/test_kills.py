@@ -78,7 +78,7 @@ def copy_with_kills(lab: Lab, server: TidelogServer, home: Path, rng: random.Ran
         job = Job(mine, source, target, home / "checkpoint")
         batches += rng.randint(1, 3)
         if job.wait_for_batches(batches):
-            time.sleep(rng.uniform(0, 0.3))
+            time.sleep(rng.uniform(0, 0.3))  # any moment of the next batch
             if victim == "broker":
                 server.kill()
                 server.start()

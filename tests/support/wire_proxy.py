@@ -441,7 +441,7 @@ def garble(kind: str = "noise") -> Act:
         else:
             frame = frame[:8] + b"\xff" * (len(frame) - 8)
         await passing.send(frame)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # for it to be read before the end is: whether it was, nobody tells
         passing.link.close()
         raise ConnectionAbortedError
 

@@ -53,7 +53,7 @@ class Load:
                 self.producer.poll(0.01)
             self.producer.poll(0)
             if number % 200 == 0:
-                time.sleep(0.002)
+                time.sleep(0.002)  # a pace that one broker keeps up with
 
     def _delivered(self, error: object, message: Message, number: int) -> None:
         if error is not None:

@@ -107,7 +107,7 @@ def test_a_broker_that_is_away_for_a_while(broker: Broker, proxy: WireProxy) -> 
         book.send(producer, 50)
         proxy.down()
         book.send(producer, 50)
-        time.sleep(0.3)
+        time.sleep(0.3)  # how long it is away: several attempts to reach it
         proxy.up()
         book.send(producer, 50)
         producer.flush(PATIENCE)
@@ -177,7 +177,7 @@ def through_a_storm(broker: Broker, proxy: WireProxy, seconds: float, rate: floa
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             book.send(producer, 50)
-            time.sleep(0.002)
+            time.sleep(0.002)  # the pace of the storm's records: many requests, not many bytes
         producer.flush(PATIENCE)
         proxy.heal()
     print(f"{sum(map(len, book.sent.values()))} records, {proxy.storms} faults, {proxy.seen}")
@@ -211,7 +211,7 @@ def test_a_storm_on_the_callers_loop(broker: Broker, proxy: WireProxy) -> None:
         async with aio.Producer(SETTINGS, bootstrap_servers=proxy.address) as producer:
             for _ in range(100):
                 book.send(producer, 20)
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0.005)  # as above
             await asyncio.wait_for(producer.flush(), PATIENCE)
             proxy.heal()
         assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -214,7 +214,7 @@ def under_fire(home: Path, protocol: str, seconds: float, seed: int, rate: int =
             begun, broker_kills = time.monotonic(), 0
             while time.monotonic() < begun + seconds or not (broker_kills and team.kills_in_transactions):
                 assert time.monotonic() < begun + seconds + PATIENCE, "no kill hit a transaction"
-                time.sleep(rng.uniform(0.7, 2.5))
+                time.sleep(rng.uniform(0.7, 2.5))  # any moment will do
                 if rng.random() < 0.4:
                     server.kill()
                     broker_kills += 1

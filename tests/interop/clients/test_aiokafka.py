@@ -81,7 +81,7 @@ def test_long_poll_wakes_at_once(server: Any, topic: Callable[[], str]) -> None:
         await producer.start()
         consumer.assign([TopicPartition(name, 0)])
         waiting = asyncio.ensure_future(consumer.getone())
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.5)  # that its fetch waits by now, nobody tells
         await producer.send_and_wait(name, b"now", partition=0)
         record = await asyncio.wait_for(waiting, 120)
         assert record.value == b"now"

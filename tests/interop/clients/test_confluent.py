@@ -18,6 +18,8 @@ from confluent_kafka.admin import (
     OffsetSpec,
 )
 
+from support.patience import eventually
+
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
@@ -161,10 +163,7 @@ def test_topics_partitions_and_configs(server: Any, topic: Callable[[], str]) ->
     with pytest.raises(AssertionError, match="MSG_SIZE_TOO_LARGE"):
         produce(server, name, [(None, bytes(5000))])
     client.delete_topics([name])[name].result(60)
-    deadline = time.monotonic() + 60
-    while name in client.list_topics(timeout=60).topics and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert name not in client.list_topics(timeout=60).topics
+    eventually(lambda: client.list_topics(timeout=60).topics, lambda topics: name not in topics)
 
 
 def test_delete_records(server: Any, topic: Callable[[], str]) -> None:

@@ -191,7 +191,7 @@ class DisksMachine(RuleBasedStateMachine):
 
         async def begin() -> None:
             self.broker.movers.move(partition, directory)
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.002)  # it is under way, or done, or not begun: all of that must go
 
         self.run(begin())
 

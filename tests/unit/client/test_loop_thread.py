@@ -125,7 +125,7 @@ def test_it_runs_between_two_calls(loop):
     ticked = threading.Event()
 
     async def tick():
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # a timer of the loop, which nobody calls meanwhile
         ticked.set()
 
     future = loop.start(tick())

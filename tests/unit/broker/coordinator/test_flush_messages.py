@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from support.patience import eventually
 from tidelog.broker import background
 from tidelog.testing import Broker
 from tidelog.testing.fs import FailingFileSystem
@@ -50,10 +50,7 @@ def nobody_else_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wait_clean(disk: CountingDisk) -> None:
     """The markers of a transaction are written after its end was answered: they may be on their way."""
-    deadline = time.monotonic() + 30
-    while disk.dirty and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not disk.dirty, "acknowledged, and not synced"
+    eventually(lambda: disk.dirty, lambda dirty: not dirty, seconds=30)
 
 
 def test_a_committed_transaction_and_its_offsets_are_synced(tmp_path: Path) -> None:

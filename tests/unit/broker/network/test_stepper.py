@@ -9,6 +9,7 @@ from typing import Any
 
 import uvloop
 
+from support.loop import until
 from tidelog.broker.network.stepper import Later, NotAFutureError, Stepper
 
 
@@ -90,7 +91,7 @@ def test_a_time_out_is_refused() -> None:
             assert Stepper(handle(), lambda result, error: told.append(error)).step()
 
         asyncio.get_running_loop().call_soon(step)  # as a frame arrives: in no task
-        await asyncio.sleep(0.01)
+        await until(lambda: told)
         return told
 
     assert [type(error) for error in uvloop.run(main())] == [RuntimeError]

@@ -107,9 +107,8 @@ async def test_a_log_of_another_topic_of_that_name_is_set_aside(dirs: list[Path]
     assert len(leftovers(*dirs)) == 1, "the operator decides about records that nobody asked to delete"
 
 
-@async_test
-async def test_a_move_does_not_go_on_in_the_next_topic(dirs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old move waits for its disk while the topic is deleted, made again, and moved as well."""
+def slow_disk(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """A gate at which the read of the first old record waits, and whether somebody is there."""
     gate, reading = threading.Event(), threading.Event()
     read = movers._read
 
@@ -121,6 +120,13 @@ async def test_a_move_does_not_go_on_in_the_next_topic(dirs: list[Path], monkeyp
         return data
 
     monkeypatch.setattr(movers, "_read", slowly)
+    return gate, reading
+
+
+@async_test
+async def test_a_move_does_not_go_on_in_the_next_topic(dirs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old move waits for its disk while the topic is deleted, made again, and moved as well."""
+    gate, reading = slow_disk(monkeypatch)
     async with broker_on(*dirs) as broker:
         await create(broker, "t")
         await write(broker, T, OLD)
@@ -141,17 +147,7 @@ async def test_a_move_does_not_go_on_in_the_next_topic(dirs: list[Path], monkeyp
 @async_test
 async def test_a_move_does_not_end_the_next_topics_move(dirs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """As before, but the next topic's move is under way: its copy is not what the old move has made."""
-    gate, reading = threading.Event(), threading.Event()
-    read = movers._read
-
-    def slowly(piece: FileSlice) -> bytes:
-        data = read(piece)
-        if b"old 0" in data:
-            reading.set()
-            gate.wait(60)
-        return data
-
-    monkeypatch.setattr(movers, "_read", slowly)
+    gate, reading = slow_disk(monkeypatch)
     async with broker_on(*dirs, **SLOW) as broker:
         await create(broker, "t")
         await write(broker, T, OLD)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from confluent_kafka import Producer
 
-from support.admin_requests import (
-    create,
-)
+from support.admin_requests import create
+from support.patience import eventually
 from tidelog.common.errors import ErrorCode
 from tidelog.protocol import messages as m
 
@@ -40,10 +37,7 @@ def test_a_replica_moves_to_another_directory_while_it_serves(ask, broker):
     assert move(other, 9) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert move(here) == 0
     assert move(other) == 0
-    deadline = time.monotonic() + 120
-    while set(places()) != {other} and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert places()[other].partition_size == size
+    assert eventually(places, lambda found: set(found) == {other})[other].partition_size == size
     producer.produce("moves", b"after")
     assert producer.flush(60) == 0
     assert (

@@ -92,15 +92,14 @@ def test_a_wait_ends_with_the_first_record_and_with_the_deadline(tmp_path):
         async with serving(tmp_path) as broker, connected(broker) as client, connected(broker) as producer:
             broker.create_topic("t", 2)
             loop = asyncio.get_running_loop()
-            client.send(ApiKey.FETCH, 12, fetch_request({"t": {0: 0, 1: 0}}, max_wait_ms=20_000))
+            client.send(ApiKey.FETCH, 12, fetch_request({"t": {0: 0, 1: 0}}, max_wait_ms=600_000))
+            await until(lambda: broker.purgatories.fetch)
             await producer.produce("t", batch(b"a"), partition=1)
-            started = loop.time()
-            response = await client.receive(ApiKey.FETCH, 12)
-            assert loop.time() - started < 5
+            response = await asyncio.wait_for(client.receive(ApiKey.FETCH, 12), 60)
             assert [values(part.records) for part in response.responses[0].partitions] == [[], [b"a"]]
             started = loop.time()
             empty = await client.fetch("t", 0, max_wait_ms=60)
-            assert loop.time() - started >= 0.055
+            assert loop.time() - started >= 0.055  # a busy machine makes it longer, never shorter
             assert bytes(only(empty).records) == b""
             assert not broker.purgatories.fetch
             assert broker.purgatories.fetch.watched_keys == 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
+from support.patience import eventually
 from tidelog.common.errors import ErrorCode
 from tidelog.net.node_client import NodeClient
 from tidelog.protocol import messages as m
@@ -64,10 +64,8 @@ def test_offsets_after_compaction(tmp_path: Path) -> None:
 
     with Broker(tmp_path, config=SETTINGS) as broker:
         asyncio.run(fill(broker.port))
-        deadline = time.monotonic() + 300
-        while size() > 1.2 * SEGMENT:  # the active one, which is not compacted, and what is left of the others
-            assert time.monotonic() < deadline, f"{size()} bytes are left"
-            time.sleep(0.05)
+        # the active one, which is not compacted, and what is left of the others
+        eventually(size, lambda left: left <= 1.2 * SEGMENT, seconds=300)
         assert asyncio.run(read(broker.port)) == {COMMITS}
     with Broker(tmp_path, config=SETTINGS) as broker:
         assert asyncio.run(read(broker.port)) == {COMMITS}
