@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -19,19 +18,6 @@ from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.api import ApiKey
 from tidelog.testing import Broker
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with Broker() as broker:
-        yield broker
-
-
-@pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"t-{abs(hash(request.node.name))}"
-    broker.create_topic(name, 4)
-    return name
 
 
 def numbers(count: int, start: int = 0) -> list[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -23,20 +23,6 @@ from tidelog.common.config import ConfigError
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.records.format.attributes import Codec
 from tidelog.testing import Broker
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with Broker() as broker:
-        yield broker
-
-
-@pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"t-{abs(hash(request.node.name))}"
-    broker.create_topic(name, 4)
-    return name
-
 
 # --- interceptors ---------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,19 +17,6 @@ from tidelog.client.values import ConsumerGroupMetadata, OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.testing import Broker
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with Broker() as broker:
-        yield broker
-
-
-@pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"t-{abs(hash(request.node.name))}"
-    broker.create_topic(name, 2)
-    return name
 
 
 @pytest.fixture(params=[False, True], ids=["first protocol", "second protocol"])
