@@ -60,6 +60,7 @@ class RecordCursor:
     next_offset: int
     size: int
     leader_epoch: int
+    checks: bool
     def __init__(
         self,
         topic_partition: TopicPartition,
@@ -68,9 +69,11 @@ class RecordCursor:
         *,
         aborted: Iterable[tuple[int, int]] = (),
         decoders: Decoders | None = None,
+        checks: bool = False,
     ) -> None: ...
     @property
     def left(self) -> bool: ...
     def rest(self) -> tuple[Source, int, tuple[tuple[int, int], ...]]: ...
+    def check(self) -> None: ...
     def close(self) -> None: ...
     def take(self, into: list[ConsumerRecord], most: int) -> int: ...

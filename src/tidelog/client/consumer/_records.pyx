@@ -20,6 +20,9 @@ neither refers back, so that no cycle can run through it. A collector that walke
 
 A cursor checks a batch's structure as it goes, record by record, with the same reader as everybody (`_fields.h`): a
 record is handed out only if all lengths of it fit the bytes that are there.
+
+It looks at a batch's checksum just before its first record: on the user's thread, so that the loop can send the next
+fetch at once, and so near to the records that their bytes are still in the core's own cache when values are made.
 """
 
 cimport cython
@@ -269,9 +272,11 @@ cdef class RecordCursor:
     cdef int32_t count                      # its records that were not taken
     cdef int64_t base_offset, base_timestamp, fixed_timestamp, batch_next
     cdef bint opened
+    cdef readonly bint checks               # whether checksums are (still) to be looked at
 
-    def __init__(self, topic_partition, source, int64_t start, *, aborted=(), Decoders decoders=None):
+    def __init__(self, topic_partition, source, int64_t start, *, aborted=(), Decoders decoders=None, bint checks=False):
         self.topic_partition = topic_partition
+        self.checks = checks
         self.source = source
         self.aborted = tuple(aborted)
         self.next_offset = start
@@ -287,6 +292,26 @@ cdef class RecordCursor:
     def rest(self):
         """(bytes, first offset, aborted) for whoever wants what was not taken yet as columns."""
         return self.source, self.next_offset, self.aborted
+
+    def check(self):
+        """Look at all checksums now, if that is to be done, and not again: for whoever takes the rest as columns."""
+        cdef BatchRun run
+        if self.checks:
+            run = BatchRun(self.source)
+            try:
+                run.scan()
+                self.check_run(run, 0, run.count)
+            finally:
+                run.release()
+            self.checks = False
+
+    cdef int check_run(self, BatchRun run, Py_ssize_t first, Py_ssize_t stop) except -1:
+        """The checksums of some batches; what is wrong is told with the place that nobody gets past."""
+        try:
+            run.check_c(first, stop, True, False, True)
+        except CorruptRecordError as error:
+            raise CorruptRecordError(f"{self.topic_partition} from offset {self.next_offset}: {error.message}") from error
+        return 0
 
     def close(self):
         """Let go of the bytes; records that point into them keep them by themselves."""
@@ -314,6 +339,7 @@ cdef class RecordCursor:
         self.run.scan()
         for index in range(self.run.count):
             if self.run.batches[index].magic != 2:
+                self.check()
                 self.run = BatchRun(up_convert(self.source, limit=DEFAULT_LIMIT))
                 self.run.scan()
                 break
@@ -325,6 +351,8 @@ cdef class RecordCursor:
         cdef Batch* batch
         cdef const uint8_t* at
         while self.index < self.run.count:
+            if self.checks:
+                self.check_run(self.run, self.index, self.index + 1)
             batch = &self.run.batches[self.index]
             self.index += 1
             at = self.run.data + batch.position

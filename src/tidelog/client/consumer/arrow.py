@@ -73,6 +73,7 @@ class Decoding:
             piece, start, parts = each
             source, _, aborted = piece.cursor.rest()
             try:
+                piece.cursor.check()
                 for next_offset, batch in parts:
                     self.steps.append(Step(piece, start, next_offset, _with_origin(batch, piece.part.tp, self.wanted)))
                     start = next_offset
@@ -90,7 +91,7 @@ class Decoding:
         """The sound batches of a part that was refused as a whole. They are found by walking over the records, as
         `poll` does: that is slow, and rare.
         """
-        walk = RecordCursor(piece.part.tp, source, start, aborted=aborted)
+        walk = RecordCursor(piece.part.tp, source, start, aborted=aborted, checks=piece.cursor.checks)
         with contextlib.suppress(KafkaError):
             while walk.take([], 1000):
                 pass

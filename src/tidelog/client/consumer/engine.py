@@ -8,9 +8,11 @@
 Partitions come, go, pause and seek at any time; each turn of the loop looks at what is wanted now, and an answer is
 taken only if its partition still stands where it stood when it was asked (`generation`, `fetch_position`).
 
-Bounds: a partition is asked for while less than `max.partition.fetch.bytes` of it are buffered, and all together while
-less than `fetch.max.bytes` are. So at most about two answers per partition are held, however slow the reader; and a
-fast reader never waits, as the next answer is on its way while it takes the one before.
+Bounds: a partition is asked for while no more than `max.partition.fetch.bytes` of it are buffered, and all together
+while less than `fetch.max.bytes` are. So at most about two answers per partition are held, however slow the reader; and
+a fast reader never waits, as the next answer is on its way while it takes the one before. (Apache Kafka's answers have
+exactly the size that was asked for: with one of them buffered the next one must be asked for.) Checksums are looked at
+when records are taken (`_records`), not here, where the next fetch would wait for that.
 
 Two connections to each broker, so that nobody waits for somebody else's records. A broker answers a fetch when any of
 its partitions has something, or after `fetch.max.wait.ms`: a partition that becomes wanted meanwhile would wait for
@@ -196,7 +198,7 @@ class FetchEngine:
             return False
         if not self._positions.is_sound(part):
             return False
-        return part.buffered == 0 or (part.buffered < self._limits.partition_bytes and not self._full)
+        return part.buffered == 0 or (part.buffered <= self._limits.partition_bytes and not self._full)
 
     def _want(self, part: TopicPartitionState, wanted: dict[_Way, dict[TopicPartition, Asked]], now: float) -> None:
         """Note what to ask whom for this partition."""
@@ -296,7 +298,7 @@ class FetchEngine:
         if not data.records:
             return False
         try:
-            behind = end_offset(data.records, check=self._check_crcs)
+            behind = end_offset(data.records)
         except KafkaError as error:
             self._problem(KafkaError(error.code, f"{part.tp} from offset {part.fetch_position}: {error.message}"))
             self._wait(part)
@@ -304,7 +306,14 @@ class FetchEngine:
         if behind is None:
             return False
         aborted = [(txn.producer_id, txn.first_offset) for txn in data.aborted_transactions or ()]
-        cursor = RecordCursor(part.tp, data.records, part.fetch_position, aborted=aborted, decoders=self._decoders)
+        cursor = RecordCursor(
+            part.tp,
+            data.records,
+            part.fetch_position,
+            aborted=aborted,
+            decoders=self._decoders,
+            checks=self._check_crcs,
+        )
         part.fetch_position = max(part.fetch_position, behind)
         part.received += cursor.size
         self._metrics.received(cursor.size)

@@ -131,6 +131,50 @@ def test_no_more_is_asked_for_than_may_be_buffered() -> None:
     run(scenario, max_partition_fetch_bytes=1000)
 
 
+def test_the_next_answer_is_asked_for_while_a_full_one_waits() -> None:
+    """Answers of a busy partition are as large as was asked for: one that waits must not keep the next one away."""
+    size = len(of("0"))
+
+    async def scenario(cluster: Cluster, consumer: Consumer) -> None:
+        for number in range(8):
+            cluster.append(0, of(str(number)))
+        await consumer.assign([TP])
+        assert len(await consumer.poll(10, max_records=1)) == 1
+        for _ in range(50):
+            await asyncio.sleep(0)
+        asked = [fetch.topics[0].partitions[0].fetch_offset for fetch in cluster.fetched() if fetch.topics]
+        assert sorted(set(asked)) == [0, 2]
+        assert len(await take(consumer, 7)) == 7
+
+    run(scenario, max_partition_fetch_bytes=2 * size)
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_what_is_sound_before_a_broken_batch_is_handed_out(columns: bool) -> None:
+    async def scenario(cluster: Cluster, consumer: Consumer) -> None:
+        async def values() -> list[bytes | None]:
+            if columns:
+                found: list[bytes | None] = (await consumer.poll_arrow(10))["value"].to_pylist()
+                return found
+            return [record.value for record in await consumer.poll(10)]
+
+        cluster.append(0, of("a"))
+        broken = len(cluster.logs[0]) + 17
+        cluster.append(0, of("b"))
+        cluster.append(0, of("c"))
+        cluster.logs[0][broken] ^= 0xFF
+        cluster.epoch_ends = dict.fromkeys((0, cluster.leader_epoch), 3)
+        await consumer.assign([TP])
+        assert await values() == [b"a"]
+        with pytest.raises(KafkaError, match="t-0 from offset") as caught:
+            await values()
+        assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+        cluster.logs[0][broken] ^= 0xFF
+        assert await values() == [b"b", b"c"]
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_checksums_are_checked_unless_told_otherwise(check: bool) -> None:
     async def scenario(cluster: Cluster, consumer: Consumer) -> None:
