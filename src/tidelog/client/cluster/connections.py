@@ -68,8 +68,9 @@ class Connections:
             "client_id": config[keys.CLIENT_ID],
             "request_timeout": config[keys.REQUEST_TIMEOUT_MS] / 1000,
             **_security(config),
-            "send_buffer": config[keys.SEND_BUFFER_BYTES],
-            "receive_buffer": config[keys.RECEIVE_BUFFER_BYTES],
+            # Kafka's defaults hold back a fast network, and keep the system from choosing: only what is set is applied.
+            "send_buffer": config[keys.SEND_BUFFER_BYTES] if config.is_set(keys.SEND_BUFFER_BYTES) else -1,
+            "receive_buffer": config[keys.RECEIVE_BUFFER_BYTES] if config.is_set(keys.RECEIVE_BUFFER_BYTES) else -1,
             "dedicated": dedicated,
         }
         self._max_idle = config[keys.CONNECTIONS_MAX_IDLE_MS] / 1000

@@ -97,10 +97,18 @@ RECONNECT_BACKOFF_MAX_MS = KEYS.define(
     doc="That wait doubles with each failure in a row, up to this.",
 )
 SEND_BUFFER_BYTES = KEYS.define(
-    "send.buffer.bytes", T.INT, 131_072, at_least(-1), doc="SO_SNDBUF of the connections; -1: the system's choice."
+    "send.buffer.bytes",
+    T.INT,
+    131_072,
+    at_least(-1),
+    doc="SO_SNDBUF of the connections; -1: the system's choice. The default is Kafka's, and is not applied unless set.",
 )
 RECEIVE_BUFFER_BYTES = KEYS.define(
-    "receive.buffer.bytes", T.INT, 65_536, at_least(-1), doc="SO_RCVBUF of the connections; -1: the system's choice."
+    "receive.buffer.bytes",
+    T.INT,
+    65_536,
+    at_least(-1),
+    doc="SO_RCVBUF of the connections; -1: the system's choice. The default is Kafka's, and is not applied unless set.",
 )
 
 
