@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -14,6 +16,9 @@ settings.register_profile("searching", settings.get_profile("repeatable"), deran
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell's background job is born deaf to Ctrl-C, and so would be every program that a test starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("searching" if config.getoption("--soak") else "repeatable")
 
 
