@@ -143,9 +143,14 @@ def delete_topic(name: str) -> str:
 
 
 def sanitize(entity: str) -> str:
-    """A user's or client's name as part of a path: what is not plain is percent-encoded, as Kafka's Sanitizer does."""
+    """A user's or client's name as part of a path: what is not plain is percent-encoded, as Kafka's Sanitizer does.
+
+    A dot or two alone are as well: they are no part of a path as they are.
+    """
     from urllib.parse import quote  # its import would be a tenth of the broker's start
 
+    if entity in (".", ".."):
+        return entity.replace(".", "%2E")
     return quote(entity, safe="-._~").replace("*", "%2A")
 
 
