@@ -174,7 +174,7 @@ class Background:
         """Forget producers that have long been silent: a log would otherwise remember every one that ever wrote."""
         now = self._clock.time_ms()
         for count, partition in enumerate(list(self._replicas.partitions())):
-            partition.log.producers.expire(now)
+            partition.log.expire_producers(now)
             if count % CHUNK == CHUNK - 1:
                 await breathe()
 

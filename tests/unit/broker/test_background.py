@@ -125,7 +125,9 @@ def test_producers_expire(tmp_path: Path) -> None:
         log = log_of(broker, "t")
         (written,) = batches_of(broker, "t", 0)
         assert written.header.producer_id >= 0
+        guard = log.start_verification(77, 0, 0)  # of a write that its coordinator has then refused
         eventually(lambda: not log.producers.entries)
+        eventually(lambda: not log.verifications.accepts(77, guard))
 
 
 def test_compacted_topics_are_cleaned(broker: Broker) -> None:

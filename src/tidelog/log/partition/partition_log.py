@@ -322,7 +322,12 @@ class PartitionLog:
         """The guard that a transaction's first write must carry; None when the transaction is known here."""
         if self.producers.in_transaction(producer_id, epoch):
             return None
-        return self.verifications.start(producer_id, sequence, epoch)
+        return self.verifications.start(producer_id, sequence, epoch, self.home.clock.time_ms())
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers that were not heard of for `producer.id.expiration.ms`, and what is verified of any; how
+        many of both."""
+        return self.producers.expire(now_ms) + self.verifications.expire(now_ms - self.producers.expiration_ms)
 
     # ---- life
 

@@ -7,6 +7,9 @@ meanwhile (its marker clears the guard), the late write is refused, and no hangi
 A hanging transaction is one that a partition takes for open and its coordinator does not know: no marker will ever
 come, the last stable offset stands still, and `read_committed` consumers of the partition wait for ever. Before KIP-890
 a write that was delayed on the network until after its transaction's end could cause one.
+
+A guard whose write was refused, or never came back from the coordinator, is used by nobody. It goes when its producer
+would (`producer.id.expiration.ms`): producer ids in requests are anybody's choice, and there are 2^63.
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ class VerificationGuard:
 
 
 class _Entry:
-    __slots__ = ("epoch", "guard", "lowest_sequence")
+    __slots__ = ("asked_ms", "epoch", "guard", "lowest_sequence")
 
-    def __init__(self, guard: VerificationGuard, epoch: int, sequence: int) -> None:
+    def __init__(self, guard: VerificationGuard, epoch: int, sequence: int, now_ms: int) -> None:
+        self.asked_ms = now_ms
         self.guard = guard
         self.epoch = epoch
         self.lowest_sequence = sequence
@@ -44,12 +48,12 @@ class Verifications:
         """The log takes the place of another (a move between directories): what was verified there counts here."""
         self._entries = other._entries
 
-    def start(self, producer_id: int, sequence: int, epoch: int) -> VerificationGuard:
+    def start(self, producer_id: int, sequence: int, epoch: int, now_ms: int) -> VerificationGuard:
         """The guard for a write that is about to be verified: the same one until it is used or cleared."""
         entries = self._entries = self._entries or {}
         entry = entries.get(producer_id)
         if entry is None or epoch > entry.epoch:
-            entry = entries[producer_id] = _Entry(VerificationGuard(), epoch, sequence)
+            entry = entries[producer_id] = _Entry(VerificationGuard(), epoch, sequence, now_ms)
         elif epoch == entry.epoch:
             entry.lowest_sequence = min(entry.lowest_sequence, sequence)
         return entry.guard
@@ -79,3 +83,12 @@ class Verifications:
         """The transaction began or ended: the guard has done its work."""
         if self._entries:
             self._entries.pop(producer_id, None)
+
+    def expire(self, before_ms: int) -> int:
+        """Forget the guards that were given out at that time or earlier; how many. A write that has waited for its
+        coordinator ever since is refused, and its producer asks again."""
+        entries = self._entries or {}
+        gone = [producer_id for producer_id, entry in entries.items() if entry.asked_ms <= before_ms]
+        for producer_id in gone:
+            del entries[producer_id]
+        return len(gone)
