@@ -29,7 +29,12 @@ class HomeLoop:
 
     def here(self) -> asyncio.AbstractEventLoop:
         """The loop that runs at present, which has to be home."""
-        loop = asyncio.get_running_loop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise UsageError(
+                f"no event loop runs here: this {self._client} is for asyncio, call it within one"
+            ) from None
         if self.loop is None:
             self.loop = loop
         elif self.loop is not loop:

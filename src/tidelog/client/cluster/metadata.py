@@ -88,7 +88,8 @@ class ClusterMetadata:
         self.nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
         if complete:
             present = {topic.name for topic in response.topics}
-            self.topics = {name: info for name, info in self.topics.items() if name in present}
+            for name in [name for name in self.topics if name not in present]:
+                self.forget(name)
         for topic in response.topics:
             self._stale.discard(topic.name)
             if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
@@ -120,6 +121,15 @@ class ClusterMetadata:
                 fresh = old
             partitions[entry.partition_index] = fresh
         return TopicInfo(topic.name, topic.topic_id, topic.error_code, topic.is_internal, partitions)
+
+    def forget(self, topic: str) -> None:
+        """Nobody needs it any more: whoever does later asks for it again. (Programs that make up names of topics would
+        fill the memory otherwise.)
+        """
+        self.topics.pop(topic, None)
+        self._updated_ms.pop(topic, None)
+        self._stale.discard(topic)
+        self.absent.discard(topic)
 
     def mark_stale(self, topics: Iterable[str]) -> None:
         """Ask anew before these topics are used again."""

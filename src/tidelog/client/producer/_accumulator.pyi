@@ -15,6 +15,7 @@ class Accumulator:
     created: list[ProducerBatch]
     filled: list[PartitionBatches]
     wake: Callable[[], None]
+    admit: Callable[[], object] | None
     threaded: bool
     waiters: deque[Callable[[], object]]
     records: int

@@ -86,6 +86,7 @@ cdef class Accumulator:
     cdef public list created
     cdef public list filled
     cdef public object wake
+    cdef public object admit            # raises if the caller may not send from where it is; None: from anywhere
     cdef public bint threaded           # records come from other threads than the sender's
     cdef bint awake
     cdef int made_after                 # so many forks: in a child of ours the sender is missing
@@ -226,6 +227,8 @@ cdef class Accumulator:
     cdef ProducerBatch new_batch(self, PartitionBatches queue, Py_ssize_t size):
         """A batch that a record of `size` bytes fits in, which nobody else knows of yet; None if there is no memory."""
         cdef Py_ssize_t wanted = RECORD_BATCH_OVERHEAD + size
+        if self.admit is not None:
+            self.admit()
         if wanted > self.max_request_size or wanted > self.pool.total:
             raise self.too_large(wanted)
         if max(wanted, self.batch_size) > self.pool.available:
@@ -251,7 +254,7 @@ cdef class Accumulator:
         if queue.open is not None:
             queue.close_open()
             self.filled.append(queue)
-        queue.waiting.append(batch)
+        queue.put(batch)
         queue.open = batch
         self.created.append(batch)
         self.rouse()
@@ -266,7 +269,7 @@ cdef class Accumulator:
     def add_ready_made(self, PartitionBatches queue, ProducerBatch batch):
         """Put a batch that somebody else has encoded behind the others."""
         self.fill(queue)
-        queue.waiting.append(batch)
+        queue.put(batch)
         self.created.append(batch)
         self.filled.append(queue)
         self.records += batch.count

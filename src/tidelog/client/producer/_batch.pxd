@@ -27,6 +27,7 @@ cdef class ProducerBatch:
     cdef readonly object queue
     cdef readonly object topic_partition
     cdef readonly double created
+    cdef public int64_t place           # among all batches of its partition, as they were queued
     cdef readonly Py_ssize_t used
     cdef readonly int32_t count
     cdef int64_t base_timestamp
@@ -55,6 +56,7 @@ cdef class ProducerBatch:
     cdef int call_back(self, RecordFuture future, function, bint delivery) except -1
     cdef object call(self, RecordFuture future, function, bint delivery)
     cdef void release(self) noexcept
+    cpdef object forget(self, wake)
 
 
 cdef class RecordFuture:

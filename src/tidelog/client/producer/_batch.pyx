@@ -35,6 +35,7 @@ it after a time-out.
 
 import asyncio
 from _thread import allocate_lock
+from functools import partial
 
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -323,6 +324,7 @@ cdef class ProducerBatch:
         for data in pieces:
             part = ProducerBatch.ready_made(self.pool, self.queue, self.topic_partition, data, self.created)
             part.level = self.level
+            part.place = self.place
             part.in_doubt = self.in_doubt
             part.of_doubt = self.in_doubt or self.of_doubt
             if self.base_sequence >= 0:
@@ -433,12 +435,23 @@ cdef class ProducerBatch:
         else:
             self.waiters.append(wake)
 
+    cpdef object forget(self, wake):
+        """Whoever gave `wake` to `when_done` does not wait any more. (One who looks at a future now and then would
+        leave one behind with each look.)
+        """
+        if self.waiters is not None and wake in self.waiters:
+            self.waiters.remove(wake)
+
     async def finished(self):
         """Wait for the outcome, on the loop that sends; it is not raised."""
         if not self.done:
             future = asyncio.get_running_loop().create_future()
-            self.when_done(lambda: _resolve(future))
-            await future
+            wake = partial(_resolve, future)
+            self.when_done(wake)
+            try:
+                await future
+            finally:
+                self.forget(wake)
 
 
 def _resolve(future):
@@ -504,7 +517,7 @@ cdef class RecordFuture:
                     break
 
     def _when_done(self, wake):
-        """Call `wake` once the outcome is known, wherever the record is by then."""
+        """Call `wake` once the outcome is known, wherever the record is by then. Returns the batch that knows of it."""
         self.follow()
         if self.failure is not None:
             wake()
@@ -514,6 +527,16 @@ cdef class RecordFuture:
             self.early = [wake]
         else:
             self.early.append(wake)
+        return self.batch
+
+    def _forget(self, ProducerBatch told, wake):
+        """Nobody waits for that call any more; `told` is what `_when_done` has returned."""
+        if self.early is not None and wake in self.early:
+            self.early.remove(wake)
+        elif told is not None:
+            told.forget(wake)
+        elif self.batch is not None:
+            self.batch.forget(wake)
 
     def done(self):
         """Whether the outcome is known."""
@@ -546,9 +569,13 @@ cdef class RecordFuture:
         if not self.done():
             lock = allocate_lock()
             lock.acquire()
-            self._when_done(lock.release)
-            if not lock.acquire(True, lock_wait(timeout)):
-                raise TimeoutError(f"the record is not acknowledged within {timeout:g} s")
+            told = self._when_done(lock.release)
+            try:
+                if not lock.acquire(True, lock_wait(timeout)):
+                    raise TimeoutError(f"the record is not acknowledged within {timeout:g} s")
+            except BaseException:
+                self._forget(told, lock.release)
+                raise
         return self._outcome()
 
     def exception(self, timeout=None):
@@ -580,8 +607,13 @@ cdef class RecordFuture:
         if not self.done():
             loop = asyncio.get_running_loop()
             future = loop.create_future()
-            self._when_done(lambda: _wake_future(loop, future))
-            await future
+            wake = partial(_wake_future, loop, future)
+            told = self._when_done(wake)
+            try:
+                await future
+            except BaseException:
+                self._forget(told, wake)
+                raise
         return self._outcome()
 
     def __repr__(self):

@@ -18,6 +18,9 @@ cdef class PartitionBatches:
     cdef public int64_t next_sequence
     cdef public bint in_transaction
     cdef public int64_t records_written
+    cdef int64_t places                 # how many batches were queued
+
+    cpdef object put(self, ProducerBatch batch)
 
 
 cdef class TopicBatches:

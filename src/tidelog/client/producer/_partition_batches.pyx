@@ -20,6 +20,12 @@ cdef class PartitionBatches:
         self.waiting = deque()
         self.returned = []
 
+    cpdef object put(self, ProducerBatch batch):
+        """Behind all others; its place says so for good, whatever is returned and sent again."""
+        self.places += 1
+        batch.place = self.places
+        self.waiting.append(batch)
+
     def close_open(self):
         """No more records for the last batch: it leaves as it is."""
         if self.open is not None:

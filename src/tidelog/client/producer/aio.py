@@ -85,6 +85,7 @@ class Producer(SendPath):
         self._attach(core.accumulator)
         # No method of ours: tasks hold the accumulator, and would hold a producer that everybody else has dropped.
         self._wake = self.accumulator.wake = partial(_ask_for_turn, self._home, core)
+        self.accumulator.admit = self._home.here
 
     def _send_slowly(
         self,
@@ -100,6 +101,7 @@ class Producer(SendPath):
         core = self._core
         if self.accumulator.is_forked:
             raise UsageError("this producer was made before the fork: make a new one in each child")
+        self._home.here()
         core.check()
         record = topic
         if not isinstance(record, ProducerRecord):

@@ -69,8 +69,12 @@ class ColumnsFuture:
             lock = allocate_lock()
             lock.acquire()
             batch.when_done(lock.release)
-            if not lock.acquire(timeout=lock_wait(timeout)):
-                raise TimeoutError(f"the rows are not acknowledged within {timeout:g} s")
+            try:
+                if not lock.acquire(timeout=lock_wait(timeout)):
+                    raise TimeoutError(f"the rows are not acknowledged within {timeout:g} s")
+            except BaseException:
+                batch.forget(lock.release)
+                raise
         return self._outcome()
 
     def __await__(self) -> Generator[Any, None, list[WrittenRows]]:

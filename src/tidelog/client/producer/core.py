@@ -211,6 +211,8 @@ class ProducerCore:
         )
         self.transactions.changed = self.refresh_plain
         self.sender.highest = LAST_BY_NAME
+        if not self.borrowed:  # else others may want it
+            self.sender.forgot = self.cluster.metadata.forget
         self.sender.attend = self.transactions.attend
         self.sender.admits = self.transactions.admits
 

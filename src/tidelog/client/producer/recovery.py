@@ -127,9 +127,10 @@ class Recovery:
         there were any that have failed (parts of one that was split have not).
         """
         returned, queue.returned = queue.returned, []
-        # Parts of one batch are as old as that: their sequence tells them apart, and without one the order in which
-        # they came back.
-        returned.sort(key=lambda batch: (batch.created, batch.base_sequence))
+        # Parts of one batch have its place: their sequence tells them apart, and without one the order in which they
+        # came back. (Not the time at which a batch was begun: two threads may look at the clock in one order and queue
+        # their batches in the other.)
+        returned.sort(key=lambda batch: (batch.place, batch.base_sequence))
         queue.waiting.extendleft(reversed(returned))
         gap = self._gaps.pop(queue, None)
         if gap is not None and self.wanted is None:

@@ -34,7 +34,7 @@ from typing import Any, Protocol
 from tidelog.client.cluster.client import ClusterClient
 from tidelog.client.producer._accumulator import Accumulator
 from tidelog.client.producer._batch import ProducerBatch
-from tidelog.client.producer._partition_batches import PartitionBatches
+from tidelog.client.producer._partition_batches import PartitionBatches, TopicBatches
 from tidelog.client.producer._steps import next_load, note_use, note_written, seal_load
 from tidelog.client.producer.delivery import Counters, Delivery
 from tidelog.client.producer.exchanges import Exchange, Exchanges
@@ -85,6 +85,8 @@ class Sender:
         self.attend: Callable[[], None] = lambda: None
         #: Which partition may be written to now: in transactions of the first protocol, those that were added.
         self.admits: Callable[[PartitionBatches], bool] = lambda queue: True
+        #: Told of a topic that nothing was written to for `metadata.max.idle.ms`: nobody needs its metadata here.
+        self.forgot: Callable[[str], None] = lambda topic: None
         self.highest: int | None = None
         self._cluster = cluster
         self._accumulator = accumulator
@@ -99,7 +101,7 @@ class Sender:
             delivery,
             start=self.start,
             changed=self.look_anew,
-            forgotten=recovery.forgotten,
+            forgotten=self._forgotten,
             gone=self._partitions_gone,
         )
         self.readiness = Readiness(cluster, accumulator, self.leaders, delivery.linger)
@@ -110,6 +112,7 @@ class Sender:
         self._turning = False
         self._exchanges = Exchanges(delivery, self.start)
         self._too_large: set[str] = set()
+        self._silence: list[asyncio.Future[None]] = []
         self._closed = False
 
     # --- turns --------------------------------------------------------------------------------------------------------
@@ -282,6 +285,11 @@ class Sender:
         self._written(written)
         for batch, reason in failed:
             self._back(batch, reason)
+        if not self.in_flight:
+            waiting, self._silence = self._silence, []
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
         self._turn_soon()
 
     def _turn_soon(self) -> None:
@@ -322,6 +330,12 @@ class Sender:
             self.readiness.retry_later(queue, self._cluster.clock.monotonic() + wait)
         elif self.readiness.is_due(queue, self._cluster.clock.monotonic()):
             self.readiness.mark(queue)
+
+    def _forgotten(self, topic: TopicBatches) -> None:
+        """Of a topic that nobody writes to its sequence numbers are kept, and nothing else."""
+        self._recovery.forgotten(topic)
+        self._too_large.discard(topic.name)
+        self.forgot(topic.name)
 
     def _partitions_gone(self, queues: list[PartitionBatches]) -> None:
         """Nobody will ever lead these again: what waits for them need not wait out its time."""
@@ -378,6 +392,13 @@ class Sender:
                 await batch.finished()
         finally:
             self.readiness.flushing -= 1
+
+    async def silence(self) -> None:
+        """Wait until no request is under way any more, also of those whose batches were given up meanwhile."""
+        while self.in_flight:
+            future = asyncio.get_running_loop().create_future()
+            self._silence.append(future)
+            await future
 
     def fail_all(self, error: KafkaError) -> list[ProducerBatch]:
         """Give up everything that is not done, also what is under way; what it was."""

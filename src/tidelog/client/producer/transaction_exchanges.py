@@ -254,8 +254,8 @@ class Transactions:
         await self._end(committed=True)
 
     async def abort(self) -> None:
-        """Drop what was not sent yet, wait for what is under way (arriving after the abort it would open a transaction
-        anew), and let the coordinator abort.
+        """Drop what was not sent yet, wait for what is under way, and let the coordinator abort. Arriving after the
+        abort, a request of the first protocol would open a transaction anew: also one whose batches were given up.
         """
         assert self.sender is not None
         self.manager.aborting()
@@ -266,6 +266,8 @@ class Transactions:
         self.sender.turn()
         for batch in list(self.sender.pending):
             await batch.finished()
+        if not self.second:
+            await self.sender.silence()
         self._recovery.abandoning = False
         await self._end(committed=False)
 

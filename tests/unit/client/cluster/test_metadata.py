@@ -120,3 +120,16 @@ def test_a_topic_of_many_partitions_is_told_as_it_is() -> None:
     one.topics[0].partitions[-1].leader_epoch = 24_001
     known.update(one, 0)
     assert known.missing(["t"], 1) == {"t"}
+
+
+def test_a_topic_that_is_forgotten_leaves_nothing_behind() -> None:
+    """Neither when somebody says so nor when a list of all topics does not have it any more."""
+    known, other = metadata(response(1, 5)), metadata(response(1, 5))
+    known.mark_stale(["t"])
+    known.forget("t")
+    other.update(MetadataResponse(topics=[]), 0, complete=True)
+    for each in (known, other):
+        assert (each.topics, each._updated_ms, each._stale) == ({}, {}, set())
+        assert each.missing(["t"], 10) == {"t"}
+        each.update(response(2, 4), 0)
+        assert each.leader(TP("t", 0)).id == 2

@@ -5,35 +5,27 @@ anew, brokers that do not answer. Each was a defect once.
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from support.wire_proxy import At, WireProxy, delay
-from tidelog import Admin, Producer, aio
+from support.loop import until
+from support.produced import values_of
+from support.wire_proxy import Act, At, Passing, Rule, WireProxy, cut, delay
+from tidelog import Admin, Consumer, Producer, aio
+from tidelog.client.producer._batch import BufferPool, ProducerBatch
+from tidelog.client.producer._partition_batches import PartitionBatches
 from tidelog.client.producer.interceptors import ProducerInterceptor
+from tidelog.client.producer.recovery import Recovery
 from tidelog.client.serialization import Serializer
 from tidelog.client.values import ConsumerGroupMetadata
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition
 from tidelog.protocol.api import ApiKey
 from tidelog.testing import Broker
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with Broker() as broker:
-        yield broker
-
-
-@pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    name = f"t-{abs(hash(request.node.nodeid))}"
-    broker.create_topic(name, 2)
-    return name
 
 
 @pytest.mark.parametrize("error", [ValueError("a mistake"), asyncio.CancelledError()], ids=["error", "cancelled"])
@@ -225,6 +217,76 @@ def test_max_block_ms_holds_also_where_nobody_answers() -> None:
         producer.close(0)
 
 
+def test_what_returns_goes_out_in_the_order_in_which_it_was_queued() -> None:
+    """Two threads looked at the clock in one order, and queued their batches in the other."""
+    tp, pool = TopicPartition("t", 0), BufferPool(10_000, 1000)
+    queue = PartitionBatches(tp)
+    first, second = ProducerBatch(pool, queue, tp, 100, 2.0), ProducerBatch(pool, queue, tp, 100, 1.0)
+    queue.put(first)
+    queue.put(second)
+    taken = [queue.taken(), queue.taken()]
+    for batch, sequence in zip(taken, (0, 5), strict=True):
+        batch.seal(7, 0, sequence)
+        batch.attempts = 1
+    queue.returned = taken[::-1]
+    recovery = Recovery(idempotent=True, transactional=False, retries=5, gave_up=lambda batch, error: None)
+    assert recovery.settle(queue)
+    assert [batch.base_sequence for batch in queue.waiting] == [0, 5]
+
+
+def test_a_thread_without_the_loop_is_refused_before_its_record_is_queued(broker: Broker, topic: str) -> None:
+    refused: list[Exception] = []
+
+    async def main() -> None:
+        async with aio.Producer(bootstrap_servers=broker.address) as producer:
+
+            def stray(name: str) -> None:
+                try:
+                    producer.send(name, b"stray", partition=0)
+                except UsageError as error:
+                    refused.append(error)
+
+            await asyncio.to_thread(stray, topic)  # nothing is known of it yet
+            await producer.send(topic, b"first", partition=0)
+            await asyncio.to_thread(stray, topic)
+            await producer.send(topic, b"second", partition=0)
+
+    asyncio.run(main())
+    assert [str(error).partition(":")[0] for error in refused] == ["no event loop runs here"] * 2
+    assert values_of(broker, topic, 0) == [b"first", b"second"]
+
+
+def waiters_of(future: Any) -> int:
+    """How many calls its batch would make when it is done."""
+    (batch,) = (found for found in gc.get_referents(future) if isinstance(found, ProducerBatch))
+    return sum(len(found) for found in gc.get_referents(batch) if isinstance(found, list))
+
+
+def test_who_looks_now_and_then_leaves_nothing_behind(broker: Broker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.address, linger_ms=60_000) as producer:
+        producer.partitions_for(topic)
+        future = producer.send(topic, b"x", partition=0)
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                future.result(0.001)
+        assert waiters_of(future) == 0
+        producer.flush()
+        assert future.result(30).offset == 0
+
+    async def main() -> None:
+        async with aio.Producer(bootstrap_servers=broker.address, linger_ms=60_000) as producer:
+            await producer.partitions_for(topic)
+            future = producer.send(topic, b"x", partition=0)
+            for _ in range(3):
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(future, 0.001)
+            assert waiters_of(future) == 0
+            await producer.flush()
+            assert (await future).offset == 1
+
+    asyncio.run(main())
+
+
 # --- ends of transactions that nobody waited for, by the first protocol -----------------------------------------------
 
 
@@ -287,3 +349,105 @@ def test_an_addition_that_never_arrived_is_nothing_to_end(broker: Broker, topic:
             await producer.commit_transaction()
 
     asyncio.run(main())
+    assert values_of(broker, topic, 0) == [b"x"]
+
+
+def held(until_set: threading.Event) -> Act:
+    """It comes when somebody says so, and what follows on this connection behind it."""
+
+    async def act(passing: Passing) -> None:
+        await asyncio.to_thread(until_set.wait, 30)
+        await passing.send(passing.frame)
+
+    return act
+
+
+def test_an_abort_waits_for_what_was_given_up_while_it_was_under_way(broker: Broker, topic: str) -> None:
+    """A Produce that arrives behind the abort would open a transaction that nobody ends."""
+
+    async def main(proxy: WireProxy) -> None:
+        producer = await _begun(proxy, topic)
+        sender, answer = producer._core.sender, threading.Event()
+        rule = proxy.on(ApiKey.PRODUCE, held(answer), at=At.ANSWER)
+        late = producer.send(topic, b"late", partition=0)
+        await until(lambda: rule.fired)
+        sender._expire(producer._core.cluster.clock.monotonic() + 1e6)
+        with pytest.raises(KafkaError, match=r"delivery\.timeout\.ms"):
+            await late
+        abort = asyncio.create_task(producer.abort_transaction())
+        await until(lambda: sender._silence or proxy.seen[ApiKey.END_TXN])
+        assert not proxy.seen[ApiKey.END_TXN]
+        answer.set()
+        await abort
+        producer.begin_transaction()
+        await producer.send(topic, b"next", partition=0)
+        await producer.commit_transaction()
+        await producer.close()
+
+    with WireProxy(broker.address) as proxy:
+        asyncio.run(main(proxy))
+
+
+def twice() -> Act:
+    """The broker gets the request two times, and the client the second answer."""
+
+    async def act(passing: Passing) -> None:
+        await passing.send(passing.frame)
+        passing.link.waiting.append((passing.header, Rule(None, swallow(), At.ANSWER)))
+        passing.link.waiting.append((passing.header, None))
+        await passing.send(passing.frame)
+
+    return act
+
+
+def swallow() -> Act:
+    """It does not arrive, and nothing else is wrong."""
+
+    async def act(passing: Passing) -> None:
+        return
+
+    return act
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["commit", "abort"])
+@pytest.mark.parametrize(
+    ("act", "at"),
+    [(cut(), At.REQUEST), (cut(), At.ANSWER), (cut(), At.MID_ANSWER), (twice(), At.REQUEST)],
+    ids=["lost", "its answer lost", "half of its answer", "twice"],
+)
+def test_an_addition_of_partitions_that_is_repeated(
+    broker: Broker, topic: str, act: Act, at: At, committed: bool
+) -> None:
+    """The coordinator may have heard of the partitions once, twice or not at all: every one gets its marker."""
+
+    async def main(proxy: WireProxy) -> None:
+        producer = await _begun(proxy, topic)
+        rule = proxy.on(ApiKey.ADD_PARTITIONS_TO_TXN, act, at=at)
+        sent = [producer.send(topic, b"first", partition=number) for number in range(2)]
+        for future in sent:
+            await future
+        assert rule.fired == 1
+        await (producer.commit_transaction() if committed else producer.abort_transaction())
+        producer.begin_transaction()
+        await producer.send(topic, b"second", partition=0)
+        await producer.commit_transaction()
+        await producer.close()
+
+    with WireProxy(broker.address) as proxy:
+        asyncio.run(main(proxy))
+    expected = ([b"first"] if committed else []) + [b"second"]
+    assert committed_values(broker, topic, 0) == expected
+    assert committed_values(broker, topic, 1) == expected[:-1]
+
+
+def committed_values(broker: Broker, topic: str, partition: int) -> list[bytes | None]:
+    """What a reader of committed records finds up to the end; an open transaction would end it early."""
+    tp, found = TopicPartition(topic, partition), []
+    with Consumer(bootstrap_servers=broker.address, isolation_level="read_committed") as consumer:
+        consumer.assign([tp])
+        consumer.seek_to_beginning()
+        stable = consumer.end_offsets([tp])[tp]
+        assert stable == len(values_of(broker, topic, partition)) + 1 + (partition == 0)
+        while consumer.position(tp) < stable:
+            found += [record.value for record in consumer.poll(30)]
+    return found

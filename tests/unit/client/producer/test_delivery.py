@@ -400,6 +400,7 @@ def test_the_count_of_a_topic_that_was_forgotten_goes_on() -> None:
         core = producer._core
         core.sender.leaders.refresh_all(core.cluster.clock.monotonic() + 1e6)
         assert TOPIC not in core.accumulator.topics
+        assert TOPIC not in core.cluster.metadata.topics
         await producer.send(TOPIC, b"second", partition=0)
         assert leader.written == [b"first", b"second"]
         assert leader.ids == 5  # the id is still the first one
