@@ -84,6 +84,8 @@ class HttpServer:
         """One connection. Who comes when too many are here is told so and sent away, not left waiting."""
         self._open += 1
         try:
+            if writer.is_closing():
+                return  # it came and was gone
             if self._open > MOST_CONNECTIONS:
                 writer.write(_response(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"too many connections\n"))
                 return
@@ -91,6 +93,8 @@ class HttpServer:
             answer = await self._answer(head)
             if head.startswith(b"HEAD "):
                 answer = answer[: answer.index(b"\r\n\r\n") + 4]
+            if writer.is_closing():
+                return  # it has left meanwhile: uvloop's transports take no more calls then
             writer.transport.set_write_buffer_limits(0)  # `drain` waits until everything has been taken
             writer.write(answer)
             await asyncio.wait_for(writer.drain(), READ_TIMEOUT)

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import json
 import socket
+import struct
 import threading
 
 from support.disks import create, write
@@ -123,6 +124,43 @@ async def test_who_asks_and_does_not_read_is_cut_off_with_what_it_was_to_get(tmp
             await until(lambda: transports and broker.http._open == 0)
             await until(lambda: transports[0].get_write_buffer_size() == 0)
             assert await asyncio.to_thread(read_all, deaf) < 64 << 20
+
+
+@async_test
+async def test_who_leaves_while_its_answer_is_made_is_no_failure(tmp_path, monkeypatch):
+    """A scraper that gives up, a port scan: what the loop only logs fails this test."""
+    asked, left = asyncio.Event(), asyncio.Event()
+    gone = []
+
+    async def slow(self):
+        asked.set()
+        await left.wait()
+        return b"numbers"
+
+    serve = http.HttpServer._serve
+
+    async def noted(self, reader, writer):
+        gone.append(writer.transport.is_closing)
+        await serve(self, reader, writer)
+
+    monkeypatch.setattr(exposition.Exposition, "text", slow)
+    monkeypatch.setattr(http.HttpServer, "_serve", noted)
+    async with Broker(values(tmp_path)) as broker:
+        _, writer = await asyncio.open_connection("127.0.0.1", broker.http.port)
+        writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+        await asked.wait()
+        reset(writer)
+        await until(lambda: gone[0]())
+        left.set()
+        await until(lambda: broker.http._open == 0)
+        assert b"200" in (await ask(broker, b"GET /health"))[0]
+
+
+def reset(writer):
+    """Hang up without a word: the other side's next look at the connection is an error."""
+    sock = writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 def read_all(sock):
