@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from tidelog.broker.controller.config_changes import (
@@ -130,7 +131,7 @@ async def _alter_all(services: ConfigServices, wanted: list[Alteration]) -> list
 
 async def _alter(services: ConfigServices, wanted: Alteration) -> None:
     """One resource, by its type. Kafka refuses types that it does not know one by one, unlike DescribeConfigs."""
-    kind, name = wanted.kind, wanted.name
+    kind = wanted.kind
     if kind == Resource.BROKER_LOGGER and wanted.replace:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
     check_form(wanted.changes)
@@ -139,38 +140,31 @@ async def _alter(services: ConfigServices, wanted: Alteration) -> None:
     elif kind == Resource.BROKER:
         await _alter_broker(services, wanted)
     elif kind == Resource.BROKER_LOGGER:
-        check_node(services.node_id, name)
+        check_node(services.node_id, wanted.name)
         change_levels(wanted.changes, validate_only=wanted.validate_only)
     elif kind == Resource.GROUP:
-        if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-        await _alter_stored(
-            services,
-            wanted,
-            paths.GROUP_CONFIGS,
-            GROUP_KEYS,
-            lambda values: check_group_values(values, services.config),
-        )
+        _check_named(wanted, "Default group resources are not allowed.")
+        check = partial(check_group_values, config=services.config)
+        await _alter_stored(services, wanted, paths.GROUP_CONFIGS, GROUP_KEYS, check)
     elif kind == Resource.CLIENT_METRICS:
-        if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-        await _alter_stored(
-            services,
-            wanted,
-            paths.CLIENT_METRICS_CONFIGS,
-            CLIENT_METRICS_KEYS,
-            lambda values: check_values(values, CLIENT_METRICS_KEYS, "client metrics"),
-        )
+        _check_named(wanted, "Subscription name can't be empty")
+        check = partial(check_values, keys=CLIENT_METRICS_KEYS, kind="client metrics")
+        await _alter_stored(services, wanted, paths.CLIENT_METRICS_CONFIGS, CLIENT_METRICS_KEYS, check)
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+
+
+def _check_named(wanted: Alteration, otherwise: str) -> None:
+    """Of brokers, no name means all of them; other kinds have no configs for all, and the texts are Kafka's."""
+    if not wanted.name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, otherwise)
 
 
 async def _alter_topic(services: ConfigServices, wanted: Alteration) -> None:
     """In force in the topic's logs, on this broker, before it is answered. There is no default for all topics: that is
     what the broker's keys are for.
     """
-    if not wanted.name:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    _check_named(wanted, "Default topic resources are not allowed.")
     check_topic_name(wanted.name)
 
     def decide(stored: dict[str, str]) -> dict[str, str]:
