@@ -139,6 +139,7 @@ def unpack(revision: str) -> Path:
         print(f"compiling the kernel of {revision} ...", file=sys.stderr)
         command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
         subprocess.run(command, cwd=folder, check=True, env={**os.environ, "PYTHONPATH": ""})
+        subprocess.run([sys.executable, "-m", "compileall", "-q", "src"], cwd=folder, check=True)  # starts are alike
         (folder / ".built").touch()
     return folder / "src"
 
