@@ -75,9 +75,11 @@ class OffsetCommits:
         *,
         timeout: float | None = None,
         retry: bool = True,
+        wait_for_topics: bool = True,
     ) -> None:
         """Return when the coordinator has them. Without `retry` an error that might pass is raised at once, as for
-        Java's commitAsync: a later commit says the same and more.
+        Java's commitAsync: a later commit says the same and more. Without `wait_for_topics` a topic that the broker
+        does not know is taken for deleted, and not for one that it may hear of in a moment.
         """
         if not self._group_id:
             raise InvalidGroupIdError("commit")
@@ -88,11 +90,13 @@ class OffsetCommits:
             return
         try:
             async with asyncio.timeout(self._timeout if timeout is None else timeout):
-                await self._in_turn(offsets, retry)
+                await self._in_turn(offsets, retry, wait_for_topics)
         except TimeoutError as error:
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the commit was not answered in time") from error
 
-    async def _in_turn(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], retry: bool) -> None:
+    async def _in_turn(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], retry: bool, wait_for_topics: bool
+    ) -> None:
         """One commit at a time, first come, first served: asyncio's locks are fair. `made_in` is who we were when the
         user called, which may be long ago when the turn comes.
         """
@@ -104,7 +108,8 @@ class OffsetCommits:
                     await self._commit_once(offsets, made_in)
                     return
                 except KafkaError as error:
-                    if not retry or not _may_pass(error):
+                    gone = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not wait_for_topics
+                    if gone or not retry or not _may_pass(error):
                         raise
                 await pause(self._cluster.wait_before_retry(attempt))
                 attempt += 1
@@ -118,7 +123,8 @@ class OffsetCommits:
         me = self._me()
         if self.member is not None:
             _check_member(self.member, me, made_in, offsets)
-        response = await self._coordinator.ask(commit_request(offsets, me), highest=LAST_WITH_NAMES)
+        beside = self.member is not None and self.member.is_held_up
+        response = await self._coordinator.ask(commit_request(offsets, me), highest=LAST_WITH_NAMES, beside=beside)
         failed = {
             TopicPartition(topic.name, entry.partition_index): ErrorCode(entry.error_code)
             for topic in response.topics

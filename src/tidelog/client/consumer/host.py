@@ -82,6 +82,11 @@ class CommittingMember(Protocol):
         """Whether reads of offsets are fenced, too (KIP-848)."""
         ...
 
+    @property
+    def is_held_up(self) -> bool:
+        """Whether the coordinator would answer a commit only behind a request that it keeps: send it beside that."""
+        ...
+
     def commit_refused(self, code: ErrorCode, sent: ConsumerGroupMetadata) -> None:
         """A commit that was sent by this member got an error that may tell something of the membership."""
         ...

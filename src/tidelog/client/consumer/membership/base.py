@@ -110,6 +110,11 @@ class MembershipBase(Generic[S]):
         return self._host.owned().issuperset(partitions)
 
     @property
+    def is_held_up(self) -> bool:
+        """Whether the coordinator would answer a commit only behind a request that it keeps."""
+        return False
+
+    @property
     def has_epoch(self) -> bool:
         """Whether reads of offsets are fenced, too (KIP-848); the classic protocol fences commits alone."""
         return False
@@ -124,10 +129,16 @@ class MembershipBase(Generic[S]):
             self._tasks.append(task)
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
-        """Tasks end by being cancelled; anything else is a bug of ours, and the user has to know."""
+        """Tasks end by being cancelled; anything else is a bug of ours, and the user has to know. The others would go on
+        with half a membership (a member that nobody beats for, or that never takes what it is given): all end, and
+        nothing more is handed out.
+        """
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("%s: the membership ended by an error of its own", self._name, exc_info=error)
-            self._host.failed(error if isinstance(error, Exception) else RuntimeError(str(error)))
+            for other in self._tasks:
+                other.cancel()
+            self._host.hold_back()
+            self._host.failed(error if isinstance(error, Exception) else RuntimeError(str(error)), final=True)
 
     async def _stop_tasks(self) -> None:
         """Cancel all but the one that asks for it."""

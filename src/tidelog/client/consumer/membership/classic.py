@@ -17,6 +17,7 @@ already, and is *lost* rather than revoked: no commit for it counts.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tidelog.client.cluster.client import ClusterClient
@@ -48,6 +49,8 @@ from tidelog.protocol.api import ApiKey
 
 #: The coordinator answers a JoinGroup when the rebalance times out at the latest; the answer needs a while, too.
 _JOIN_LAPSE = 5.0
+#: How long one who leaves waits for the answer to a JoinGroup that may be on its way.
+_LAST_WORD = 1.0
 #: States in which the coordinator must hear from us. In `joining` and `syncing` it holds a request of ours.
 _BEATING = (ClassicMemberState.REVOKING, ClassicMemberState.RECONCILING, ClassicMemberState.STABLE)
 _MOVING = (ClassicMemberState.JOINING, ClassicMemberState.SYNCING)
@@ -80,7 +83,7 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
         )
         self._me = Generation()
         self._leader: GroupLeader | None = None
-        self._leaving = False
+        self._leaving = self._ending = self._held = False
         self._joined_topics: frozenset[str] = frozenset()
         self._reason: str | None = "the consumer starts"  # why to join (again); None: no need to
 
@@ -115,13 +118,16 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
 
         Between two generations what we own may be promised to others already, so it is lost rather than revoked. While
         we join, the coordinator still waits for members of the old one, takes their commits, and has promised nothing:
-        what a cooperative member has kept is revoked then, too.
+        what a cooperative member has kept is revoked then, too. Only it may be a step further than we know: its answer
+        is on the way, and with the new generation no commit of the old one counts. So that is waited for a little.
         """
         if self._at is ClassicMemberState.LEFT:
             return
+        if self._at in _MOVING and self._me.is_known and self._host.owned():
+            await self._hear_out()
         me = self._me
         ours = (self._at in _BEATING or self._at is ClassicMemberState.JOINING) and me.is_known
-        moving = self._at in _MOVING
+        moving = self._held = self._at in _MOVING
         await self._stop_tasks()
         self._leaving = True  # nobody walks any more: commits that wait for another generation go out with this one
         self._let_settled()
@@ -132,6 +138,22 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
         self._me = Generation()
         self._enter(ClassicMemberState.LEFT)
         await self._tell_leave(me, reason, beside=moving)
+
+    async def _hear_out(self) -> None:
+        """Let the step at hand come to where the new generation is known, if it is about to. What it brings is not
+        taken over; until somebody joins again, nothing that we still have is another member's.
+        """
+        self._ending = True
+        try:
+            async with asyncio.timeout(_LAST_WORD):
+                await self.settle()
+        except TimeoutError:
+            logger.debug("%s leaves while the group still gathers", self._name)
+
+    @property
+    def is_held_up(self) -> bool:
+        """We leave while the coordinator keeps a request of ours: it would answer a commit behind that."""
+        return self._leaving and self._held
 
     # --- what commits tell us -----------------------------------------------------------------------------------------
 
@@ -243,6 +265,8 @@ class ClassicMembership(MembershipBase[ClassicMemberState]):
         gave back is nobody's until the next assignment.
         """
         self._enter(ClassicMemberState.RECONCILING)
+        if self._ending:
+            return
         topics = self._host.topics()
         assigned = frozenset(tp for tp in part.partitions if tp.topic in topics)
         owned = self._host.owned()

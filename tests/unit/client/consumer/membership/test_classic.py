@@ -6,15 +6,18 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from support.group_host import FakeHost
 from support.loop import async_test, until
 from tidelog.client.consumer.commits import CommitFailedError
+from tidelog.client.consumer.membership.classic import ClassicMembership
 from tidelog.client.values import OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
 from tidelog.testing import Broker
 
 COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
@@ -268,6 +271,66 @@ async def test_who_leaves_while_it_joins_commits_what_it_has_kept(
         one.member._rejoin("to be between two generations")  # type: ignore[union-attr]  # a classic one
         await until(lambda: one.member is not None and one.member.state == "joining")
         await one.leave()
+        assert one.words()[-1] == "revoke"
+        two.commits.member = None
+        assert (await two.commits.committed([tp]))[tp] == OffsetAndMetadata(7, -1)
+
+
+@async_test
+async def test_a_heartbeat_with_a_code_that_nobody_knows_ends_the_membership_aloud(
+    broker: Broker, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that is newer than we are. A member that went on without heartbeats would hand out others' records."""
+    async with members(broker, group, 1, {"heartbeat.interval.ms": 20}) as (host,):
+        await until(shared([host]))
+        assert isinstance(host.member, ClassicMembership)
+        ask = host.member._coordinator.ask
+
+        async def newer(request: Any, **how: Any) -> Any:
+            return (
+                HeartbeatResponse(error_code=999)
+                if isinstance(request, HeartbeatRequest)
+                else await ask(request, **how)
+            )
+
+        monkeypatch.setattr(host.member._coordinator, "ask", newer)
+        await until(lambda: host.errors)
+        assert isinstance(host.errors[0], KafkaError)
+        assert host.errors[0].code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert host.fatal is host.errors[0]
+        assert host.member.state == "failed"
+        assert host.held_back == host.owned()
+
+
+@async_test
+async def test_who_leaves_when_the_group_has_just_gathered_commits_with_the_new_generation(
+    broker: Broker, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to its JoinGroup is on the way: a commit of the old generation would not count any more."""
+    async with members(broker, group, 2, COOPERATIVE) as (one, two):
+        await until(shared([one, two]))
+        assert isinstance(one.member, ClassicMembership)
+        assert one.commits is not None
+        assert two.commits is not None
+        answered, arrives = asyncio.Event(), asyncio.Event()
+        ask = one.member._coordinator.ask
+
+        async def late(request: Any, **how: Any) -> Any:
+            answer = await ask(request, **how)
+            if isinstance(request, JoinGroupRequest):
+                answered.set()
+                await arrives.wait()
+            return answer
+
+        monkeypatch.setattr(one.member._coordinator, "ask", late)
+        tp = min(one.owned())
+        one.positions[tp] = 7
+        one.member._rejoin("to be between two generations")
+        await answered.wait()
+        leaving = asyncio.create_task(one.leave())
+        await until(lambda: isinstance(one.member, ClassicMembership) and one.member._ending)
+        arrives.set()
+        await leaving
         assert one.words()[-1] == "revoke"
         two.commits.member = None
         assert (await two.commits.committed([tp]))[tp] == OffsetAndMetadata(7, -1)

@@ -6,15 +6,18 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from support.group_host import FakeHost
 from support.loop import async_test, until
 from tidelog.client.consumer.commits import CommitFailedError
+from tidelog.client.consumer.membership.consumer import ConsumerMembership
 from tidelog.client.values import OffsetAndMetadata
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import TopicPartition
+from tidelog.protocol.messages import ConsumerGroupHeartbeatResponse
 from tidelog.testing import Broker
 
 QUICK = {
@@ -260,3 +263,24 @@ async def test_a_user_who_waits_inside_poll_is_not_put_out(broker: Broker, group
     host.member.waiting(False)
     await until(lambda: host.member is not None and host.member.state == "idle")
     await host.leave()
+
+
+@async_test
+async def test_a_heartbeat_with_a_code_that_nobody_knows_ends_the_membership_aloud(
+    broker: Broker, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that is newer than we are. A member that went on without heartbeats would hand out others' records."""
+    async with members(broker, group, 1) as (host,):
+        await until(shared([host]))
+        assert isinstance(host.member, ConsumerMembership)
+
+        async def newer(request: Any, **how: Any) -> Any:
+            return ConsumerGroupHeartbeatResponse(error_code=999)
+
+        monkeypatch.setattr(host.member._coordinator, "ask", newer)
+        await until(lambda: host.errors)
+        assert isinstance(host.errors[0], KafkaError)
+        assert host.errors[0].code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert host.fatal is host.errors[0]
+        assert host.member.state == "failed"
+        assert host.held_back == host.owned()
