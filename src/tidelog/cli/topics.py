@@ -1,8 +1,11 @@
 """`tidelog topics`: create, list, describe, delete, on any Kafka-compatible cluster.
 
 All of it is the Admin's, and so works against any cluster. Creating waits until the topic can be written to; describing
-asks leaders for offsets, which metadata does not have. Configs are shown
-only where somebody set them for the topic: the defaults are the broker's, and `serve` documents them.
+asks leaders for offsets, which metadata does not have. Configs are shown only where somebody set them for the topic:
+the defaults are the broker's, and `serve` documents them.
+
+Internal topics are left out of lists unless asked for: what brokers keep for themselves, and everything else whose name
+begins with two underscores, by which tools (our Spark sink, schema registries, Connect) mark what is theirs.
 """
 
 from __future__ import annotations
@@ -18,8 +21,11 @@ from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 
 if TYPE_CHECKING:
     from tidelog.client.admin.aio import Admin
-    from tidelog.client.admin.topic_values import TopicDescription
+    from tidelog.client.admin.topic_values import TopicDescription, TopicListing
     from tidelog.client.cluster.client import ClusterClient
+
+#: How the names of internal topics begin.
+INTERNAL = "__"
 
 
 @click.group("topics")
@@ -81,7 +87,7 @@ def create(
 
 
 @topics.command("list")
-@click.option("--internal", is_flag=True, help="Also those that the brokers keep for themselves.")
+@click.option("--internal", is_flag=True, help="Also those of brokers and tools, whose names begin with __.")
 @connection_options
 @json_option
 def list_topics(internal: bool, server: str | None, config_file: str | None, as_json: bool) -> None:
@@ -95,7 +101,7 @@ def list_topics(internal: bool, server: str | None, config_file: str | None, as_
 
     async def work(cluster: ClusterClient) -> None:
         admin = _admin(cluster)
-        shown = await admin.describe_topics(await admin.topics(internal=internal))
+        shown = await admin.describe_topics(_listed(await admin.list_topics(internal=True), internal))
         if not shown and not as_json:
             Output().remark("No topics yet: `tidelog topics create NAME` makes one.")
             return
@@ -114,7 +120,7 @@ def list_topics(internal: bool, server: str | None, config_file: str | None, as_
 def describe(names: tuple[str, ...], server: str | None, config_file: str | None, as_json: bool) -> None:
     """Show partitions, leaders, offsets and configs.
 
-    All topics are shown when none is named, but for those that the brokers keep for themselves.
+    All topics are shown when none is named, but for internal ones (those whose names begin with __).
 
     \b
     Examples:
@@ -126,7 +132,7 @@ def describe(names: tuple[str, ...], server: str | None, config_file: str | None
         admin = _admin(cluster)
         output = Output(as_json=as_json)
         known = await admin.list_topics(internal=True)
-        for name in names or sorted(name for name, listing in known.items() if not listing.internal):
+        for name in names or _listed(known):
             if name not in known:
                 raise UsageError(no_such_topic(name, known))
             await _show(admin, await admin.describe_topic(name), output)
@@ -164,6 +170,13 @@ def delete(names: tuple[str, ...], if_exists: bool, server: str | None, config_f
                 output.line(f"Deleted {name}.")
 
     run(client_settings(server, config_file), work)
+
+
+def _listed(known: Mapping[str, TopicListing], internal: bool = False) -> list[str]:
+    """The names to show, in order."""
+    return sorted(
+        name for name, listing in known.items() if internal or not (listing.internal or name.startswith(INTERNAL))
+    )
 
 
 def _admin(cluster: ClusterClient) -> Admin:

@@ -87,6 +87,16 @@ def test_nobody_there_is_said_plainly_and_at_once(run, words, monkeypatch):
     assert "cannot connect to 127.0.0.1:1" in err
 
 
+def test_topics_of_tools_are_listed_when_asked_for(run):
+    run("topics", "create", "__of_a_tool", "plain")
+    for words in (("topics", "list"), ("topics", "describe")):
+        out = run(*words)[1]
+        assert ("plain" in out, "__of_a_tool" in out) == (True, False), words
+    assert "__of_a_tool" in run("topics", "list", "--internal")[1]
+    assert "__of_a_tool" in run("topics", "describe", "__of_a_tool")[1]
+    run("topics", "delete", "__of_a_tool", "plain")
+
+
 def test_an_old_format_says_what_to_do(run):
     with Broker(config={"inter.broker.protocol.version": "2.8"}) as old:
         there = ("-b", old.address)

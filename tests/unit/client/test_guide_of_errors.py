@@ -14,12 +14,15 @@ from tidelog.testing import Broker
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_the_guide_runs(capfd: pytest.CaptureFixture[str]) -> None:
     with Broker() as broker:
-        assert run_guide("errors", broker.address, everything=True) == 7
+        assert run_guide("errors", broker.address, everything=True) == 9
     printed = capfd.readouterr().out
     assert "there is no setting linger: did you mean linger_ms?" in printed
     assert "Must set acks to all to use the idempotent producer" in printed
     assert "cannot connect to 127.0.0.1:1 (TCP): Connection refused. Is a broker running" in printed
     assert "timeout='500ms': a time-out is a number of seconds, as timeout=0.5" in printed
+    assert "poll was not called yet: the first one connects" in printed
+    assert "\nTrue\n" in printed, "a topic that was asked for is made"
+    assert "not there: ordres" in printed
     assert re.search(r"made in process \d+, before the fork: make a new one in each child", printed)
 
 

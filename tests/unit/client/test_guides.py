@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from support.guides import GUIDES, run_guide
+from support.guides import GUIDES, promised, run_guide
 from tidelog import Consumer
 from tidelog.testing import Broker
 
 
 def test_the_guide_of_transactions(capfd: pytest.CaptureFixture[str]) -> None:
     with Broker() as broker:
-        for topic in ("invoices", "ledger", "orders"):
-            broker.create_topic(topic)
         assert run_guide("transactions", broker.address, everything=True) == 5
         settings = {"bootstrap.servers": broker.address, "isolation.level": "read_committed"}
         with Consumer(settings) as consumer:
@@ -25,8 +25,6 @@ def test_the_guide_of_transactions(capfd: pytest.CaptureFixture[str]) -> None:
 def test_the_guide_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """pandas, polars and DuckDB, there and back."""
     with Broker() as broker:
-        for topic in ("sales-copy", "per-shop"):
-            broker.create_topic(topic)
         assert run_guide("arrow", broker.address, everything=False) == 6
         with Consumer(bootstrap_servers=broker.address) as consumer:
             per_shop = [(record.key, record.value) for record in consumer.tail("per-shop", 50)]
@@ -42,10 +40,32 @@ def test_the_guide_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_guide_of_asyncio(capsys: pytest.CaptureFixture[str]) -> None:
     with Broker() as broker:
-        broker.create_topic("orders", 2)
         assert run_guide("asyncio", broker.address, everything=False) == 5
     printed = capsys.readouterr().out.splitlines()
     assert printed[1:] == ["10 written", "1011 read", "1011 handled", "True", "(True, 1)"]
+
+
+#: In the order of the README; a reader may go on in any other.
+PAGES = ["producer", "consumer", "transactions", "arrow", "asyncio", "admin", "errors"]
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize(("pages", "delay_ms"), [(PAGES, 1200), (PAGES[::-1], 0)], ids=["forwards", "backwards"])
+def test_one_page_after_the_other_on_one_broker(
+    pages: list[str], delay_ms: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each makes what it needs, under names of its own, and prints what its comments promise.
+
+    Forwards, a group's wait for more members is longer than a `poll` of a second, as it is in a broker that somebody
+    starts (three seconds; the testing broker has none).
+    """
+    with Broker(config={"group.initial.rebalance.delay.ms": str(delay_ms)}) as broker:
+        for page in pages:
+            run_guide(page, broker.address, everything=False)
+            printed = capfd.readouterr().out
+            for text in promised(page):
+                pattern = ".*".join(map(re.escape, text.split("..."))).replace("4711", r"\d+")
+                assert re.search(pattern, printed), f"{page}.md promises {text!r}"
 
 
 @pytest.mark.parametrize("task", ["producer", "consumer", "transactions", "arrow", "asyncio", "errors", "admin"])

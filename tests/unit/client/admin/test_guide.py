@@ -20,8 +20,11 @@ def rows() -> list[tuple[str, str, str]]:
 
 def test_the_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     with Broker() as broker:
-        assert run_guide("admin", broker.address, everything=False) >= 7
-    assert "['audit', 'payments']" in capsys.readouterr().out
+        assert run_guide("admin", broker.address, everything=False) >= 8
+    printed = capsys.readouterr().out
+    assert "['audits', 'returns']" in printed
+    assert "No Authorizer is configured" in printed
+    assert "Tidelog's brokers have none yet" in printed
 
 
 def test_the_methods_of_the_table_are_there() -> None:

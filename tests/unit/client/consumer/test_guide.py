@@ -10,9 +10,11 @@ from tidelog.testing import Broker
 
 def test_the_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     with Broker() as broker:
-        broker.create_topic("orders")
-        assert run_guide("consumer", broker.address, everything=False) >= 10
+        assert run_guide("consumer", broker.address, everything=False) >= 11
     shown = capsys.readouterr().out
     assert "order 99" in shown
     assert "\n40\n" in shown
     assert "True " in shown
+    assert "got [TopicPartition(topic='purchases', partition=0)]" in shown
+    assert "not there: purchasse" in shown
+    assert "TopicPartition(topic='purchases-misspelt', partition=0)" in shown

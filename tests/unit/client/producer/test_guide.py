@@ -10,8 +10,6 @@ from tidelog.testing import Broker
 
 def test_the_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     with Broker() as broker:
-        for topic in ("countries", "orders"):
-            broker.create_topic(topic, 2)
         assert run_guide("producer", broker.address, everything=False) == 8
     printed = capsys.readouterr().out
     assert "2 rows" in printed
