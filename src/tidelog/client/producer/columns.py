@@ -239,7 +239,8 @@ class ColumnEncoder:
 
     def encoded(self, source: Any, order: Any) -> Iterator[memoryview]:
         """A partition's rows as batches, each when it is asked for."""
-        encoder = source.encoder(order, codec=self._codec, level=self._level, max_batch_bytes=self._batch_bytes)
+        how = {"codec": self._codec, "level": self._level, "max_batch_bytes": self._batch_bytes}
+        encoder = source.encoder(order, **how, checksum=False)  # every batch is sealed when it leaves
         yield from encoder.encode_each(self._allocate)
 
     def add(self, queue: PartitionBatches, data: memoryview) -> ProducerBatch:

@@ -76,13 +76,14 @@ class ArrowRows:
         base_sequence: int = NO_SEQUENCE,
         transactional: bool = False,
         leader_epoch: int = NO_EPOCH,
+        checksum: bool = True,
     ) -> BatchEncoder:
         """What makes batches of at most `max_batch_bytes` before compression; a longer row has one to itself. It reads
         from these columns (and `order`), which have to live as long.
 
         `order` (without nulls) names the rows to take, as `take` would. With `base_offset` the batches follow one
         another (for writing segments); without it each starts at 0, as a producer sends it. Sequences go on from
-        `base_sequence`, if there is one."""
+        `base_sequence`, if there is one. `checksum` False leaves it to whoever writes the header anew."""
         times = self._times
         return BatchEncoder(
             self._rows,
@@ -100,6 +101,7 @@ class ArrowRows:
             producer_epoch=producer_epoch,
             base_sequence=base_sequence,
             leader_epoch=leader_epoch,
+            checksum=checksum,
         )
 
     def first_before_1970(self) -> tuple[int, int] | None:

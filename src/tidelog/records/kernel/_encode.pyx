@@ -17,12 +17,13 @@ from array import array
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 
 from tidelog.records.kernel._header cimport Header, crc32c_init, write_header
-from tidelog.records.kernel._layout cimport CODEC_MASK, RECORD_BATCH_OVERHEAD
+from tidelog.records.kernel._layout cimport CODEC_MASK, LENGTH_OFFSET, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
 
 from tidelog.records.format.attributes import Codec
 from tidelog.records.codec.compression import compress
 
 cdef extern from "tidelog/records/kernel/_wire.h":
+    void store_32(uint8_t* p, uint32_t v) nogil
     uint8_t* write_varlong(uint8_t* p, int64_t value) nogil
     int size_of_varlong(int64_t value) nogil
     uint8_t* write_count(uint8_t* p, int64_t value) nogil
@@ -250,12 +251,14 @@ cdef class BatchEncoder:
     cdef int16_t attributes, producer_epoch
     cdef int32_t base_sequence, leader_epoch
     cdef int64_t producer_id, base_offset, max_batch_bytes
-    cdef bint running
+    cdef bint running, checksum
     cdef object level
 
     def __init__(self, int64_t rows, *, order=None, key=None, value=None, uintptr_t timestamps=0, int64_t timestamp=-1,
                  headers=None, int16_t attributes=0, level=None, int64_t max_batch_bytes, base_offset=None,
-                 int64_t producer_id=-1, int16_t producer_epoch=-1, int32_t base_sequence=-1, int32_t leader_epoch=-1):
+                 int64_t producer_id=-1, int16_t producer_epoch=-1, int32_t base_sequence=-1, int32_t leader_epoch=-1,
+                 bint checksum=True):
+        """`checksum` False leaves it out: for batches whose header is written anew before anybody reads them."""
         cdef uintptr_t ends = 0, valid = 0, chosen = 0
         self.rows.count = rows
         self.rows.order = NULL
@@ -283,6 +286,7 @@ cdef class BatchEncoder:
         self.producer_epoch = producer_epoch
         self.base_sequence = base_sequence
         self.leader_epoch = leader_epoch
+        self.checksum = checksum
 
     def encode(self, allocate=bytearray):
         """All rows, as a list of batches in memory from `allocate(size)`: fresh memory costs a page fault each 4 KB,
@@ -358,7 +362,11 @@ cdef class BatchEncoder:
         header.count = <int32_t>(filled.next_place - place)
         header.last_offset_delta = header.count - 1
         with nogil:
-            write_header(p, size, &header)
+            if self.checksum:
+                write_header(p, size, &header)
+            else:  # as that of a batch of nothing, but for its length: the records are not looked at
+                write_header(p, RECORD_BATCH_OVERHEAD, &header)
+                store_32(p + LENGTH_OFFSET, <uint32_t>(size - LOG_OVERHEAD))
         return 0
 
 

@@ -93,6 +93,17 @@ def test_times_before_1970_are_found() -> None:
     assert ArrowRows(None, values).first_before_1970() is None
 
 
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_without_a_checksum_everything_else_is_the_same(codec: Codec) -> None:
+    rows = ArrowRows(None, pa.array(VALUES, pa.binary()), pa.array(TIMES))
+    whole = rows.batches(codec=codec, max_batch_bytes=4000)
+    bare = rows.batches(codec=codec, max_batch_bytes=4000, checksum=False)
+    assert len(whole) == len(bare) > 1
+    for one, other in zip(whole, bare, strict=True):
+        assert (one[:17], one[21:]) == (other[:17], other[21:])
+        assert one[17:21] != other[17:21]
+
+
 def test_no_rows_chosen_no_batches() -> None:
     assert ArrowRows(None, pa.array([b"a"])).batches(pa.array([], pa.uint64())) == []
 
