@@ -37,12 +37,14 @@ from tidelog.common.types import TopicPartition
 QUICK = "--quick" in sys.argv
 ROUNDS = 3 if QUICK else 5
 GOAL = 10
+#: Of one answer, for both.
+FETCH_BYTES = 8 << 20
 COLUMNS = ("offset", "timestamp", "key", "value")
 TUNED = {
     "queued.min.messages": 10_000_000,
     "queued.max.messages.kbytes": 1_000_000,
     "fetch.queue.backoff.ms": 1,
-    "fetch.message.max.bytes": 8 << 20,
+    "fetch.message.max.bytes": FETCH_BYTES,
 }
 
 
@@ -75,7 +77,7 @@ def fill(address: str, topic: str, size: int, count: int) -> None:
 
 def ours(address: str, topic: str, count: int, *, view: bool) -> float:
     tp = TopicPartition(topic, 0)
-    with BlockingClient({"bootstrap.servers": address}) as client:
+    with BlockingClient({"bootstrap.servers": address, "max.partition.fetch.bytes": FETCH_BYTES}) as client:
         end = client.run(end_offsets(client.cluster, [tp]))[tp]
         reader = ArrowFetcher(Fetcher(client.cluster, {tp: FetchRange(0, end)}), columns=COLUMNS, view=view)
         rows = 0
