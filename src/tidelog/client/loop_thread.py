@@ -78,6 +78,10 @@ class LoopThread:
                 raise  # its own
             future.cancel()
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"not done within {timeout} seconds") from None
+        except concurrent.futures.CancelledError:
+            if self._closed:
+                raise UsageError("the client was closed meanwhile") from None
+            raise
         except BaseException:
             future.cancel()  # without effect where it is done
             raise

@@ -60,7 +60,7 @@ class ConnectError(KafkaError):
         self.reason = reason
         self.advice = advice
         self._worth_another_try = retriable
-        super().__init__(code, f"cannot connect to {peer} ({stage.value}): {reason}. {advice}")
+        super().__init__(code, f"cannot connect to {peer} ({stage.value}): {reason.rstrip('.')}. {advice}")
 
     @property
     def retriable(self) -> bool:
@@ -97,6 +97,8 @@ def tls_failed(peer: str, error: OSError) -> ConnectError:
                 "The certificate is for another name: connect by that one, or set "
                 "ssl.endpoint.identification.algorithm to nothing if the name does not matter."
             )
+        elif "expired" in reason or "not yet valid" in reason:
+            advice = "The broker needs a new certificate; or is this machine's clock wrong?"
         else:
             advice = (
                 "Set ssl.truststore.location to a PEM file with the certificate of the authority that signed "

@@ -171,6 +171,26 @@ def test_closing_cancels_what_is_under_way(loop):
         loop.call(print)
 
 
+def test_whoever_waits_when_another_thread_closes_is_told_so(loop):
+    begun, told = threading.Event(), []
+
+    async def forever():
+        begun.set()
+        await asyncio.Event().wait()
+
+    def wait():
+        with pytest.raises(UsageError) as closed:
+            loop.run(forever())
+        told.append(str(closed.value))
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    assert begun.wait(60)
+    loop.close(60)
+    waiting.join(60)
+    assert told == ["the client was closed meanwhile"]
+
+
 def test_closing_what_was_never_used():
     unused = LoopThread()
     unused.close(1)

@@ -18,7 +18,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.net.node_client import NodeClient
 from tidelog.net.sasl.authenticate import authenticate
 from tidelog.net.sasl.plain import PlainClient
-from tidelog.net.stages import ConnectError, Stage, advertised_failed, tcp_failed
+from tidelog.net.stages import ConnectError, Stage, advertised_failed, tcp_failed, tls_failed
 from tidelog.protocol.messages import MetadataRequest, SaslAuthenticateResponse, SaslHandshakeResponse
 
 LOOPS = pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
@@ -114,6 +114,15 @@ def test_a_certificate_that_nobody_vouches_for(
     assert not error.retriable
 
 
+@pytest.mark.parametrize("why", ["certificate has expired", "certificate is not yet valid"])
+def test_a_certificate_out_of_its_time(why: str) -> None:
+    """An authority that is trusted has signed it: that setting is not what to look at."""
+    wrong = ssl.SSLCertVerificationError(1, why)
+    wrong.verify_message = why
+    error = tls_failed("broker:9093", wrong)
+    assert str(error).endswith(f"(TLS): {why}. The broker needs a new certificate; or is this machine's clock wrong?")
+
+
 @LOOPS
 def test_a_certificate_for_another_name(new_loop: Callable[[], Any], pki: Certificates) -> None:
     server = pki.server_context(pki.issue("elsewhere", "elsewhere.example"))
@@ -121,6 +130,7 @@ def test_a_certificate_for_another_name(new_loop: Callable[[], Any], pki: Certif
     error = failure(new_loop, hang_up, server_tls=server, tls=client)
     assert (error.stage, error.retriable) == (Stage.TLS, False)
     assert "ssl.endpoint.identification.algorithm" in error.advice
+    assert ".." not in str(error)
 
 
 @LOOPS

@@ -37,6 +37,7 @@ from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.types import MAX_INT32
 from tidelog.net.node_client import NodeClient
 from tidelog.net.pauses import pause
+from tidelog.net.stages import ConnectError
 from tidelog.protocol.api import spec_of
 
 K = TypeVar("K")
@@ -248,7 +249,13 @@ class Call:
         """
         if last is None or not attempt:
             return last or found
-        return KafkaError(last.code, f"{last.message} (given up after {attempt + 1} tries in {self.age:.1f} s)")
+        tries = f"given up after {attempt + 1} tries in {self.age:.1f} s"
+        if isinstance(last, ConnectError):  # it says more than a code and a text
+            reason = f"{last.reason} ({tries})"
+            return ConnectError(
+                last.stage, last.peer, reason, last.advice, code=last.code, retriable=last.retriable
+            ).with_traceback(last.__traceback__)
+        return KafkaError(last.code, f"{last.message} ({tries})")
 
 
 def _version(node: NodeClient, request: Any, lowest: int, highest: int | None) -> int:

@@ -42,6 +42,17 @@ Address = tuple[str, int]
 _LOOKS = 4
 
 
+class ClientClosedError(KafkaError):
+    """The client was closed before there was an answer. Nobody tries again: it stays closed."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.NETWORK_EXCEPTION, "the client is closed")
+
+    @property
+    def retriable(self) -> bool:
+        return False
+
+
 class _Failures(NamedTuple):
     """How often in a row a broker could not be reached, and when (by the loop's time) we may try again."""
 
@@ -80,6 +91,7 @@ class Connections:
         #: When whoever wanted a broker last went away without having reached it.
         self._unreached: dict[Address, float] = {}
         self._seen: dict[NodeClient, _Seen] = {}
+        self._dialing: set[asyncio.Task[NodeClient]] = set()
         self._look: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -120,6 +132,7 @@ class Connections:
         node = self._nodes.get((address, purpose))
         if node is not None and node.is_open:
             return node
+        self._refuse_if_closed()
         async with self._locks.setdefault((address, purpose), asyncio.Lock()):
             node = self._nodes.get((address, purpose))
             if node is None or not node.is_open:
@@ -138,8 +151,7 @@ class Connections:
         self._loop = asyncio.get_running_loop()
         try:
             self._refuse_if_closed()
-            timeout = self._setup.wait(failures, self._rng)
-            node = await NodeClient.connect(*address, connect_timeout=timeout, **self._options)
+            node = await self._dial(address, self._setup.wait(failures, self._rng))
         except KafkaError:
             now = asyncio.get_running_loop().time()
             self._failures[address] = _Failures(failures + 1, now + self._backoff.wait(failures, self._rng))
@@ -154,15 +166,32 @@ class Connections:
             self._refuse_if_closed()
         return node
 
+    async def _dial(self, address: Address, timeout: float) -> NodeClient:
+        """A new connection. In a task of its own, as `close` ends it, and nobody else's."""
+        connecting = NodeClient.connect(*address, connect_timeout=timeout, **self._options)
+        dialing = asyncio.get_running_loop().create_task(connecting)
+        self._dialing.add(dialing)
+        try:
+            return await dialing
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if self._closed and not (current is not None and current.cancelling()):
+                raise ClientClosedError from None
+            raise
+        finally:
+            self._dialing.discard(dialing)
+
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "the client is closed")
+            raise ClientClosedError
 
     # --- letting go ---------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Close all, for good; requests under way fail with a network error."""
         self._closed = True
+        for dialing in self._dialing:
+            dialing.cancel()
         await self.drop()
 
     def abandon(self) -> None:
@@ -175,6 +204,8 @@ class Connections:
         if self._look is not None:
             self._look.cancel()
             self._look = None
+        for dialing in self._dialing:
+            dialing.cancel()
         for node in self._nodes.values():
             node.abort()
 

@@ -109,21 +109,25 @@ class Committing:
         return self._subscription.consumed()
 
     async def before_giving_back(self, partitions: Iterable[TopicPartition]) -> None:
-        """Commit what was consumed of these, if auto-commit is on; a failure must not hold up the group."""
+        """Commit what was consumed of these, if auto-commit is on; a failure must not hold up the group. So nobody
+        waits for a topic that was deleted: what was read of the others counts all the same.
+        """
         if not self._automatic or self.suspended:
             return
         consumed = self._subscription.consumed()
         going = {tp: consumed[tp] for tp in partitions if tp in consumed}
         try:
-            await self._send(going)
+            await self._send(going, wait_for_topics=False)
         except (KafkaError, UsageError) as error:
             logger.warning("the auto-commit before giving back %s failed: %s", ", ".join(map(str, going)), error)
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
-    async def _send(self, offsets: Offsets, *, timeout: float | None = None, retry: bool = True) -> None:
+    async def _send(
+        self, offsets: Offsets, *, timeout: float | None = None, retry: bool = True, wait_for_topics: bool = True
+    ) -> None:
         try:
-            await self._commits.commit(offsets, timeout=timeout, retry=retry)
+            await self._commits.commit(offsets, timeout=timeout, retry=retry, wait_for_topics=wait_for_topics)
         except BaseException:
             self._metrics.commit_failed_total += 1
             raise

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support.fake_broker import FakeBroker, HangUp
+from support.loop import until
 from tidelog.admin import (
     AclBinding,
     AclOperation,
@@ -23,6 +24,7 @@ from tidelog.admin import (
 from tidelog.client.admin.aio import Admin
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.types import TopicPartition as TP
+from tidelog.net.stages import ConnectError, Stage
 from tidelog.protocol import messages
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.headers import RequestHeader
@@ -200,6 +202,32 @@ def test_the_time_ends_what_would_go_on_for_ever() -> None:
         with pytest.raises(KafkaError, match=r"given up after \d+ tries") as raised:
             await admin.delete_topic("a", timeout=0.1)
         assert raised.value.code is ErrorCode.NOT_CONTROLLER
+
+    run(cluster, scenario)
+
+
+def test_who_was_never_reached_still_says_at_which_stage() -> None:
+    async def main() -> None:
+        async with Admin(bootstrap_servers="127.0.0.1:1", retry_backoff_ms=1) as admin:
+            with pytest.raises(ConnectError, match=r"given up after \d+ tries") as raised:
+                await admin.topics(timeout=0.3)
+            assert raised.value.stage is Stage.TCP
+            assert raised.value.retriable
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+@pytest.mark.parametrize("closed", ["before", "meanwhile"])
+def test_a_closed_admin_asks_nobody_again(closed: str) -> None:
+    cluster = Cluster({ApiKey.DELETE_TOPICS: lambda request: None})
+
+    async def scenario(admin: Admin) -> None:
+        if closed == "meanwhile":
+            asking = asyncio.create_task(admin.delete_topic("a"))
+            await until(lambda: cluster.asked(ApiKey.DELETE_TOPICS))
+        await admin.close()
+        with pytest.raises(KafkaError, match="the client is closed"):
+            await (asking if closed == "meanwhile" else admin.delete_topic("a"))
 
     run(cluster, scenario)
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from support.fake_broker import FakeBroker
+from support.loop import until
 from tidelog.client.cluster.client import ClusterClient
-from tidelog.client.cluster.connections import Connections
+from tidelog.client.cluster.connections import ClientClosedError, Connections
 from tidelog.client.config import consumer, parse
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.common.rng import seeded_rng
@@ -225,9 +226,39 @@ def test_a_closed_client_connects_no_more() -> None:
         async with FakeBroker(silence) as broker:
             pool = connections()
             await pool.close()
-            with pytest.raises(KafkaError, match="the client is closed"):
+            with pytest.raises(KafkaError, match="the client is closed") as refused:
                 await pool.get(at(broker))
+            assert not refused.value.retriable
             assert broker.connections == 0
+
+    run(scenario)
+
+
+def test_closing_ends_whoever_is_connecting() -> None:
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as hanging:
+            servers = f"127.0.0.1:{hanging.getsockname()[1]}"
+            cluster = ClusterClient({"bootstrap.servers": servers})
+            asking = asyncio.create_task(cluster.retry(cluster.all_topics))
+            await until(lambda: cluster._connections._dialing)
+            await cluster.close()
+            with pytest.raises(ClientClosedError):
+                await asking
+            assert not cluster._connections._dialing
+
+    run(scenario)
+
+
+def test_who_is_cancelled_while_the_client_closes_stays_cancelled() -> None:
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as hanging:
+            pool = connections()
+            asking = asyncio.create_task(pool.get(("127.0.0.1", hanging.getsockname()[1])))
+            await until(lambda: pool._dialing)
+            asking.cancel()
+            await pool.close()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
 
     run(scenario)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -11,6 +12,7 @@ import pytest
 from support.consumers import QUICK, take, write
 from support.loop import async_test
 from support.ports import free_ports
+from tidelog.client.admin.blocking import Admin
 from tidelog.client.consumer.aio import Consumer as AsyncConsumer
 from tidelog.client.consumer.blocking import Consumer
 from tidelog.common.errors import ErrorCode, KafkaError
@@ -26,7 +28,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def tp(broker: Broker, request: pytest.FixtureRequest) -> TopicPartition:
-    tp = TopicPartition(str(request.node.name)[:150], 0)
+    tp = TopicPartition(re.sub(r"\W", "-", request.node.name)[:150], 0)
     broker.create_topic(tp.topic)
     write(broker, tp, [str(i) for i in range(10)])
     return tp
@@ -53,6 +55,26 @@ def test_what_has_ended_a_membership_for_good_is_raised_by_every_poll(broker: Br
             assert not consumer.health().ok
         consumer.unsubscribe()
         assert consumer._core.group.fatal is None
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_topic_that_was_deleted_holds_up_no_end(broker: Broker, tp: TopicPartition, protocol: str) -> None:
+    """The auto-commit of what is given back does not wait for the topic to come back, and counts for the others."""
+    other = TopicPartition(f"other-{protocol}", 0)
+    broker.create_topic(other.topic)
+    write(broker, other, ["x"])
+    settings = {"group_id": other.topic, "auto_offset_reset": "earliest", "group_protocol": protocol}
+    with (
+        Admin(bootstrap_servers=broker.address) as admin,
+        Consumer(bootstrap_servers=broker.address, **settings) as consumer,  # type: ignore[arg-type]  # of many types
+    ):
+        consumer.subscribe([tp.topic, other.topic])
+        take(consumer, 11)
+        admin.delete_topic(tp.topic)
+        sent = consumer._core.metrics.commit_failed_total
+        consumer.unsubscribe()
+        assert consumer._core.metrics.commit_failed_total == sent + 1
+        assert admin.group_offsets(other.topic)[other].offset == 1
 
 
 class Slow:

@@ -27,9 +27,11 @@ class Reaction(Enum):
 
 
 # What every request may be refused with. An instance id that somebody else uses now stays so however often we ask; a
-# permission that is missing, or a group that is full, may have been set right when the user polls again.
+# permission that is missing, a group that is full, or a token that could not be had, may have been set right when the
+# user polls again.
 _REFUSED = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: Reaction.ASK_USER,
+    ErrorCode.SASL_AUTHENTICATION_FAILED: Reaction.ASK_USER,
     ErrorCode.GROUP_MAX_SIZE_REACHED: Reaction.ASK_USER,
     ErrorCode.INCONSISTENT_GROUP_PROTOCOL: Reaction.ASK_USER,
     ErrorCode.FENCED_INSTANCE_ID: Reaction.FAIL,

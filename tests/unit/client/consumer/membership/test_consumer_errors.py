@@ -122,10 +122,31 @@ async def test_a_topic_that_may_not_be_read_is_told_and_the_member_stays() -> No
 @async_test
 async def test_a_user_who_polls_again_gets_another_try_where_that_may_help() -> None:
     async with FakeGroup() as group:
-        group.fail[BEAT] = [ErrorCode.GROUP_MAX_SIZE_REACHED]
+        group.fail[BEAT] = [ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.SASL_AUTHENTICATION_FAILED]
         async with member(group) as host:
             await until(lambda: host.errors)
             await host.poll_until(lambda: stable(host))
+            assert len(host.errors) == 2
+            assert host.fatal is None
+
+
+@async_test
+async def test_an_error_of_its_own_ends_all_of_the_membership(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of one would go on: a member that nobody beats for, which hands out what is others' by then."""
+    async with FakeGroup() as group, member(group) as host:
+        await until(lambda: stable(host))
+        assert host.member is not None
+        tasks, broken = list(host.member._tasks), TypeError("a mistake of ours")
+
+        async def ask(*_: object, **__: object) -> None:
+            raise broken
+
+        with monkeypatch.context() as fault:
+            fault.setattr(host.member._coordinator, "ask", ask)
+            host.member.subscription_changed()
+            await until(lambda: host.fatal is broken)
+        assert host.held_back == host.owned()
+        await until(lambda: all(task.done() for task in tasks))
 
 
 @async_test
