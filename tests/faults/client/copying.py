@@ -52,6 +52,8 @@ class OurCopier:
     def _clients(self) -> tuple[Consumer, Producer]:
         if self._consumer is None:
             reading = {"auto.offset.reset": "earliest", "enable.auto.commit": False, "max.poll.records": 20}
+            # A JoinGroup in a hole is waited for so long, and five seconds more.
+            reading["max.poll.interval.ms"] = 3000
             groups = {"session.timeout.ms": 3000, "heartbeat.interval.ms": 200, "isolation.level": "read_committed"}
             self._consumer = Consumer({**self._settings, **reading, **groups, "group.id": self._group})
             self._consumer.subscribe([self._source])

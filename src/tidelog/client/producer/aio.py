@@ -6,9 +6,15 @@
             producer.send("orders", order)
             await producer.drain()
 
-Its sockets are on the caller's loop, whichever that is, and no thread is behind it. `send` is a plain call that never
-waits: what it returns can be awaited, now, later or never. Whoever sends many records without awaiting them awaits
-`drain` in between, as with asyncio's own streams: it returns at once while there is room in the buffer.
+Its sockets are on the caller's loop, whichever that is, and no thread is behind it, but for tables: a large one is
+encoded and packed on one. `send` is a plain call that never waits: what it returns can be awaited, now, later or never.
+Whoever sends many records without awaiting them awaits `drain` in between, as with asyncio's own streams: it returns at
+once while there is room in the buffer.
+
+Batches of single records are packed on the loop. With `batch.size` as it is (16 KB) that takes 0.3 ms by gzip and less
+than 0.1 ms by the other codecs, which is what a thread costs to be woken, and no record can overtake another. Who sets
+a much larger one chooses zstd or lz4 (4 and 2 ms for a megabyte) and not gzip (40 ms), or the blocking producer, whose
+loop is its own.
 
 A record whose topic is not known yet, or for which there is no room, stands in line; those behind it do, too, so that
 they keep their order. Nobody stands in line for longer than `max.block.ms`.
@@ -30,7 +36,8 @@ from tidelog.client.durations import seconds
 from tidelog.client.home_loop import HomeLoop
 from tidelog.client.producer._accumulator import SendPath
 from tidelog.client.producer._batch import RecordFuture
-from tidelog.client.producer.columns import Column, ColumnsFuture
+from tidelog.client.producer._partition_batches import PartitionBatches
+from tidelog.client.producer.columns import Column, ColumnsFuture, TableEntry
 from tidelog.client.producer.core import Prepared, ProducerCore
 from tidelog.client.producer.record import OnDelivery, ProducerRecord
 from tidelog.client.producer.transaction_manager import OpenTransaction
@@ -204,7 +211,7 @@ class Producer(SendPath):
         found = self.accumulator.topics.get(topic) or await core.need_topic(topic)
         rows = core.table_rows(found, table, columns)
         try:
-            while (batch := rows.next()) is not None:
+            while (batch := await self._encoded(rows)) is not None:
                 deadline = core.cluster.clock.monotonic() + core.max_block
                 while self.accumulator.pool.available <= 0:
                     await self._room(deadline)
@@ -213,6 +220,12 @@ class Producer(SendPath):
             rows.tell(error)
             raise
         return rows.future
+
+    async def _encoded(self, rows: TableEntry) -> tuple[PartitionBatches, memoryview] | None:
+        """The next batch of a table; of a large one on a thread, as the loop has other things to do."""
+        if not rows.is_worth_a_thread:
+            return rows.next()
+        return await asyncio.get_running_loop().run_in_executor(None, rows.next)
 
     def _refuse(self, waiting: _InLine, error: Exception) -> None:
         """The record never got into a batch: future and callback are told."""

@@ -145,6 +145,11 @@ class TableEntry:
             for data in self._encoder.encoded(source, order):
                 yield self._topic.partitions[number], data
 
+    @property
+    def is_worth_a_thread(self) -> bool:
+        """Whether a loop should not wait for it: encoding a megabyte takes one millisecond, and gzip forty."""
+        return bool(getattr(self._table, "nbytes", _WORTH_KEEPING) >= _WORTH_KEEPING)
+
     def next(self) -> tuple[PartitionBatches, memoryview] | None:
         """The next batch, encoded, with the deque that it belongs to; None after the last."""
         return next(self._batches, None)

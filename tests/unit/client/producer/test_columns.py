@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from support.loop import until
 from support.produced import batches_of, records_of, values_of
 from support.wire_proxy import WireProxy, hole
 from tidelog import Consumer, PartlyQueuedError, Producer, aio
+from tidelog.client.producer.columns import TableEntry
 from tidelog.common.errors import ErrorCode, KafkaError, UsageError
 from tidelog.common.hashing import partition_for_key
 from tidelog.common.types import TopicPartition
@@ -181,3 +183,25 @@ def test_rows_that_find_room_too_late_are_in_no_other_transaction(broker: Broker
         consumer.assign([TopicPartition(topic, 0)])
         consumer.seek_to_beginning()
         assert [record.value for record in consumer.poll(30)] == [b"alone"]
+
+
+def test_a_large_table_is_encoded_beside_the_loop(broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    step = TableEntry.next
+
+    def noted(self: TableEntry) -> Any:
+        threads.append(threading.get_ident())
+        return step(self)
+
+    monkeypatch.setattr(TableEntry, "next", noted)
+
+    async def main() -> None:
+        async with aio.Producer(bootstrap_servers=broker.address, compression_type="gzip") as producer:
+            await (await producer.send_arrow(topic, pa.table({"value": numbers(100), "partition": [0] * 100})))
+            assert set(threads) == {threading.get_ident()}
+            threads.clear()
+            await (await producer.send_arrow(topic, pa.table({"value": numbers(9000), "partition": [1] * 9000})))
+            assert threading.get_ident() not in threads
+
+    asyncio.run(main())
+    assert values_of(broker, topic, 1) == numbers(9000)

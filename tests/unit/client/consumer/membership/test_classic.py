@@ -270,7 +270,17 @@ async def test_who_leaves_while_it_joins_commits_what_it_has_kept(
         one.positions[tp] = 7
         one.member._rejoin("to be between two generations")  # type: ignore[union-attr]  # a classic one
         await until(lambda: one.member is not None and one.member.state == "joining")
+        assert isinstance(one.member, ClassicMembership)
+        purposes: list[str] = []
+        node = one.member._cluster.node
+
+        async def noted(node_id: int, *, purpose: str = "") -> Any:
+            purposes.append(purpose)
+            return await node(node_id, purpose=purpose)
+
+        monkeypatch.setattr(one.member._cluster, "node", noted)
         await one.leave()
+        assert purposes.count("group-beside") == 2  # the commit and the farewell: behind the JoinGroup they would wait
         assert one.words()[-1] == "revoke"
         two.commits.member = None
         assert (await two.commits.committed([tp]))[tp] == OffsetAndMetadata(7, -1)
