@@ -124,7 +124,7 @@ class MiniBroker:
             transactions=_no_coordinator,
         )
         rooms = RoomsOfRecords(self.services)
-        dispatcher = Dispatcher(rooms, self.metrics, self.clock)
+        dispatcher = Dispatcher(rooms, self.metrics)
         self.network = SocketServer(self.config, self.clock, workers, dispatcher)
         self.network.sink.set_takers(record_takers(self.replicas, self.purgatories, self.clock))
         ((_, self.host, self.port),) = await self.network.start()

@@ -89,7 +89,7 @@ class Broker(BrokerCore):
         """Open the listeners; returns what clients are to be told of them."""
         workers = parts.Workers(parts.worker_threads(self.config), self.config[keys.QUEUED_MAX_REQUESTS])
         self.services = self.handler_services(workers)
-        dispatcher = parts.Dispatcher(self.services, self.metrics, self.clock)
+        dispatcher = parts.Dispatcher(self.services, self.metrics)
         self.network = parts.SocketServer(self.config, self.clock, workers, dispatcher)
         self.replicas.on_change(self._take_records)
         self._take_records()

@@ -130,11 +130,6 @@ class LeaderEpochs:
             return epoch, self.entries[0].start_offset
         return self.entries[after - 1].epoch, self.entries[after].start_offset
 
-    def epoch_for(self, offset: int) -> int:
-        """The epoch of the record at `offset`, or -1."""
-        after = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset)
-        return self.entries[after - 1].epoch if after else NO_EPOCH
-
     def truncate_from_end(self, end_offset: int) -> None:
         """Forget the epochs that begin at `end_offset` or later."""
         kept = len(self.entries)

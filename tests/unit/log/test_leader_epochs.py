@@ -55,11 +55,6 @@ def test_an_empty_cache_knows_nothing(home: Home) -> None:
     assert epochs.latest is None
     assert epochs.earliest is None
     assert epochs.latest_epoch == -1
-    assert epochs.epoch_for(3) == -1
-
-
-def test_epoch_for(epochs: LeaderEpochs) -> None:
-    assert [epochs.epoch_for(offset) for offset in (0, 9, 10, 19, 20, 500)] == [1, 1, 3, 3, 5, 5]
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ class ReplicaWriter:
             return
         code: ErrorCode | None = None
         if not info.flush_required:
-            if partition.watchers or self._purgatories.anyone_waits:  # hardly ever: nobody reads these topics
+            if self._purgatories.anyone_waits:  # hardly ever: nobody reads these topics
                 with self._purgatories.completions.later():  # a shard is at work: it can take no other request now
                     replicas.waking.on_moved(partition)
             code = partition.committed(info.last_offset + 1)

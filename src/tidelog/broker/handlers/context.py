@@ -23,8 +23,6 @@ class RequestContext(NamedTuple):
     """The connection that the request came in on; a handler may close it."""
     session: Session
     """Who is at the other end of it."""
-    received_at: float
-    """`Clock.monotonic()` when the frame was whole."""
 
     @property
     def listener(self) -> str:

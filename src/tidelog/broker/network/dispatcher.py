@@ -23,7 +23,6 @@ from tidelog.broker.handlers.context import RequestContext
 from tidelog.broker.handlers.services import Services
 from tidelog.broker.metrics import BrokerMetrics
 from tidelog.broker.network.stepper import Done, Later, Stepper
-from tidelog.common.clock import Clock
 from tidelog.common.errors import ErrorCode, KafkaError, ProtocolError
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.net._connection import ServerConnection
@@ -70,10 +69,9 @@ class ApiRoute(NamedTuple):
 class Dispatcher:
     """One for all connections of a broker; at most one request of each is under way."""
 
-    def __init__(self, services: Services, metrics: BrokerMetrics, clock: Clock) -> None:
+    def __init__(self, services: Services, metrics: BrokerMetrics) -> None:
         self._services = services
         self._metrics = metrics
-        self._clock = clock
         self._routes: dict[int, ApiRoute] = {}
         self._running: dict[ServerConnection, Stepper | Later] = {}
         self.requests = 0
@@ -105,12 +103,7 @@ class Dispatcher:
             request = route.decode(memoryview(frame), header.api_version, position)
         elif not route.negotiates:
             raise ProtocolError(f"{route.name} version {header.api_version} is not served here")
-        context = RequestContext(
-            header,
-            connection,
-            connection.session,
-            self._clock.monotonic(),
-        )
+        context = RequestContext(header, connection, connection.session)
         try:
             result = route.handle(route.services, context, request)
         except ProtocolError:

@@ -312,14 +312,6 @@ class ReplicaManager:
         """Have `callback(tp, leader_epoch)` called on becoming leader, `callback(tp, None)` on ceasing to be."""
         self._leadership.append(callback)
 
-    def on_high_watermark(self, tp: TopicPartition, callback: Callable[[int], None]) -> Callable[[], None]:
-        """Have `callback(hw)` called when the high watermark moved; returns how to stop that."""
-        partition = self._partitions.get(tp)
-        if partition is None:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        partition.watchers.append(callback)
-        return lambda: partition.watchers.remove(callback) if callback in partition.watchers else None
-
     def on_change(self, callback: Callable[[], None]) -> None:
         """Have `callback()` called when roles or configs changed: what was derived from them is stale."""
         self._changes.append(callback)

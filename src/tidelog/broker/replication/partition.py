@@ -65,7 +65,6 @@ class Partition:
         "rules",
         "topic_id",
         "tp",
-        "watchers",
     )
 
     def __init__(
@@ -93,8 +92,6 @@ class Partition:
         self.following: FollowerState | None = None
         self.offline = False
         self.rules = produce_rules(log.config)
-        self.watchers: list[Callable[[int], None]] = []
-        """Called with the high watermark when it has moved (coordinators)."""
 
     def __repr__(self) -> str:
         return f"Partition({self.tp}, leader={self.leader}, epoch={self.leader_epoch}, isr={self.isr})"

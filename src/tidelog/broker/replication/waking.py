@@ -20,11 +20,7 @@ class Waking:
         self._purgatories = purgatories
 
     def on_moved(self, partition: Partition) -> None:
-        """Tell who watches, wake who waits."""
-        if partition.watchers:
-            high_watermark = partition.log.high_watermark
-            for callback in list(partition.watchers):
-                callback(high_watermark)
+        """Its end or its high watermark has."""
         self.wake(partition.tp)
 
     def wake(self, tp: TopicPartition) -> None:

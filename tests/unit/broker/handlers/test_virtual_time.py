@@ -65,7 +65,7 @@ class Requests:
 
     def __init__(self, node: BrokerCore) -> None:
         self.workers = Workers(1, 100, make_executor=InPlace)
-        self._dispatcher = Dispatcher(node.handler_services(self.workers), BrokerMetrics(), node.clock)
+        self._dispatcher = Dispatcher(node.handler_services(self.workers), BrokerMetrics())
 
     async def ask(self, key: ApiKey, version: int, request: Any) -> Any:
         connection = Connection()

@@ -1,4 +1,4 @@
-"""Roles that come and go, watchers, and a disk that fails."""
+"""Roles that come and go, and a disk that fails."""
 
 from __future__ import annotations
 
@@ -27,20 +27,6 @@ def test_leadership_comes_and_goes(tmp_path):
             assert told[-1] == (TP, None)
             assert broker.replicas.partition(TP) is None
             assert broker.log_manager.get(TP) is None
-
-    run(main())
-
-
-def test_watchers_hear_of_the_high_watermark(tmp_path):
-    async def main():
-        async with serving(tmp_path) as broker, connected(broker) as client:
-            broker.create_topic("t")
-            heard = []
-            stop = broker.replicas.on_high_watermark(TP, heard.append)
-            await client.produce("t", batch(b"a", b"b"))
-            stop()
-            await client.produce("t", batch(b"c"))
-            assert heard == [2]
 
     run(main())
 

@@ -297,10 +297,9 @@ cdef class ProduceTaker(Taker):
 
         In that order: a producer's answer does not wait for consumers, and whoever is woken may bring frames of its
         own, which are noted for the next flush. By then this one must be over, and its arrays free. When nobody waits
-        for anything and nobody watches the partition, as on a broker that is only written to, no call is made.
+        for anything, as on a broker that is only written to, no call is made.
         """
         cdef list lanes = self.lanes
-        cdef bint waits
         self.flushing = True
         try:
             self.append_runs()
@@ -314,10 +313,8 @@ cdef class ProduceTaker(Taker):
             if self.errors:
                 self.errors = {}
             self.flushing = False
-        # `lanes` has one entry per run: a partition with two runs is told of twice, which costs a look at its watchers.
-        waits = self.purgatories.anyone_waits
-        for lane in lanes:
-            if waits or (<Lane>lane).partition.watchers:
+        if self.purgatories.anyone_waits:
+            for lane in lanes:  # one per run: a partition with two runs is told of twice, which costs little
                 self.on_moved((<Lane>lane).partition)
         return 0
 
