@@ -32,6 +32,7 @@ from tidelog.client.admin.topic_values import (
     TopicDescription,
     TopicListing,
 )
+from tidelog.client.cluster.metadata import TopicInfo
 from tidelog.client.nearest import did_you_mean
 from tidelog.common.errors import ErrorCode, KafkaError
 from tidelog.net.pauses import pause
@@ -239,7 +240,8 @@ def _created(topic: Any) -> CreatedTopic:
 
 async def await_leaders(call: Call, totals: Mapping[str, int]) -> None:
     """Until a broker, which hears of changes after the controller, tells of so many partitions of each topic, all with
-    leaders. When the time is up they are not there yet, but made: that is no error.
+    leaders. When the time is up they are not there yet, but made: that is no error. Nor is it that somebody may make
+    topics and not see them, and then there is nothing to wait for.
     """
     cluster = call.cluster
     rest = list(totals)
@@ -251,11 +253,17 @@ async def await_leaders(call: Call, totals: Mapping[str, int]) -> None:
             return
         missing = set(cluster.metadata.missing(rest, cluster.clock.time_ms()))
         rest = [name for name in rest if name in missing or len(cluster.metadata.partitions(name)) < totals[name]]
+        rest = [name for name in rest if not _is_hidden(cluster.metadata.topics.get(name))]
         wait = cluster.wait_before_retry(attempt)
         if not rest or wait >= call.remaining:
             return
         await pause(wait)
         attempt += 1
+
+
+def _is_hidden(topic: TopicInfo | None) -> bool:
+    """Whether the brokers tell us of a topic only that they do not, whenever we ask."""
+    return topic is not None and topic.error != 0 and not ErrorCode(topic.error).retriable
 
 
 # --- describing -------------------------------------------------------------------------------------------------------

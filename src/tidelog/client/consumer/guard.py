@@ -9,6 +9,7 @@ The same thread or task may come again while it is inside: a rebalance listener 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -26,16 +27,27 @@ class Guard:
         self._user: Any = None
         self._depth = 0
         self._methods: list[str] = []
+        self._process = os.getpid()
 
     def __call__(self, method: str) -> Guard:
         me = self._whom()
         with self._lock:
-            if self._depth and self._user != me:
+            if self._depth and self._user != me and not self._is_forked():
                 raise ConcurrentUseError(method, self._methods[-1], self._name(self._user))
             self._user = me
             self._depth += 1
             self._methods.append(method)
         return self
+
+    def _is_forked(self) -> bool:
+        """Whether whoever is inside stayed behind in the parent: then nobody is, and the caller has other worries,
+        which the call itself tells of.
+        """
+        if os.getpid() == self._process:
+            return False
+        self._process, self._depth = os.getpid(), 0
+        self._methods.clear()
+        return True
 
     def __enter__(self) -> None:
         pass

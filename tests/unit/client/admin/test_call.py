@@ -206,6 +206,26 @@ def test_the_time_ends_what_would_go_on_for_ever() -> None:
     run(cluster, scenario)
 
 
+def test_who_may_make_topics_but_not_see_them_does_not_wait_for_a_sight() -> None:
+    def created(request: Any) -> Any:
+        Result = messages.CreateTopicsResponse.CreatableTopicResult
+        return messages.CreateTopicsResponse(topics=[Result(name=topic.name) for topic in request.topics])
+
+    def hidden(request: Any) -> Any:
+        answer = cluster.metadata([topic.name for topic in request.topics or []])
+        for topic in answer.topics:
+            topic.error_code, topic.partitions = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), []
+        return answer
+
+    cluster = Cluster({ApiKey.CREATE_TOPICS: created, ApiKey.METADATA: hidden})
+
+    async def scenario(admin: Admin) -> None:
+        assert (await admin.create_topics(["a"], timeout=30)).ok.keys() == {"a"}
+        assert len([asked for asked in cluster.asked(ApiKey.METADATA) if asked.topics]) == 1
+
+    run(cluster, scenario)
+
+
 def test_who_was_never_reached_still_says_at_which_stage() -> None:
     async def main() -> None:
         async with Admin(bootstrap_servers="127.0.0.1:1", retry_backoff_ms=1) as admin:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from support.consumers import FACES, Face, of, take, values, write
 from tidelog.client.consumer.aio import Consumer as AsyncConsumer
 from tidelog.client.consumer.blocking import Consumer
 from tidelog.client.consumer.errors import ConcurrentUseError, RecordDeserializationError, WakeupError
+from tidelog.client.consumer.guard import of_threads
 from tidelog.client.consumer.interceptors import ConsumerInterceptor
 from tidelog.client.consumer.records import ConsumerRecords
 from tidelog.common.errors import UsageError
@@ -164,6 +166,19 @@ def test_two_threads_are_refused_by_name(broker: Broker, tps: list[TopicPartitio
         consumer.wakeup()
         polling.join()
         consumer.seek(tps[0], 0)
+
+
+def test_a_forked_child_is_not_taken_for_a_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever was inside a call stayed behind: the child has to hear of the fork, not of threads."""
+    guard = of_threads()
+    inside = threading.Thread(target=lambda: guard("poll"))  # and never left
+    inside.start()
+    inside.join()
+    with pytest.raises(ConcurrentUseError), guard("commit"):
+        pass
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with guard("commit"):
+        pass
 
 
 def _seek_again_and_again(consumer: Consumer, tp: TopicPartition) -> None:
