@@ -31,6 +31,7 @@ from queue import SimpleQueue
 
 from mutant import Mutant
 from mutant_tree import ROOT, Ending, Failure, Tree
+from mutants_of_bad_moments import BAD_MOMENTS
 from mutants_of_clients import CLIENTS
 from mutants_of_control import CONTROL
 from mutants_of_disks import DISKS
@@ -52,6 +53,7 @@ MUTANTS = [
     *FORMATS,
     *REQUESTS,
     *CLIENTS,
+    *BAD_MOMENTS,
     *READING,
     *SPARK,
     *TOOLS,

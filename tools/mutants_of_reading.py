@@ -32,8 +32,8 @@ READING = [
     Mutant(
         "deleted-topics-stay-known",
         "client/cluster/metadata.py",
-        "if name in present}",
-        "}",
+        "for name in self.topics if name not in present]",
+        "for name in ()]",
         "unit/client/cluster/test_metadata.py",
     ),
     Mutant(

@@ -89,3 +89,16 @@ def test_what_failed_is_ready_after_its_wait() -> None:
     assert not bench.look()
     bench.clock.advance(0.5)
     assert bench.look()
+
+
+def test_one_by_one_a_batch_does_not_overtake_what_a_former_leader_has() -> None:
+    """A is under way to leader 1 when 2 takes over. B must not leave for 2 before A is answered, or it comes first."""
+    bench = Bench(leader=2)
+    bench.queue.leader, bench.queue.in_flight = 1, 1
+    bench.send(4)
+    bench.readiness.one_by_one = True
+    assert not bench.look()
+    bench.queue.in_flight = 0
+    bench.readiness.mark(bench.queue)
+    assert bench.queue.ready
+    assert bench.queue.leader == 2
