@@ -123,7 +123,6 @@ TOGETHER = {
     "client/consumer/reset.py": "unit/client/consumer/test_positions.py",
     "client/consumer/subscribing.py": "unit/client/consumer/test_subscriptions.py",
     "client/consumer/*.py": "unit/client/consumer/test_polling.py",
-    "client/home_loop.py": "unit/client/test_unclosed.py",
     "client/offsets.py": "unit/client/test_engines.py",
     "client/producer/recovery.py": "unit/client/producer/test_delivery.py",
     "client/producer/*": "unit/client/producer/test_producer.py",
