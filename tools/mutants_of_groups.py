@@ -89,4 +89,11 @@ GROUPS = [
         "group.resolved_version = self._view.version",
         "unit/broker/coordinator/group/consumer/test_regex.py",
     ),
+    Mutant(
+        "names-of-dots-as-they-are",
+        "broker/store/paths.py",
+        'if entity in (".", ".."):',
+        "if False:",
+        "unit/broker/coordinator/group/test_overrides.py unit/broker/store/test_znodes.py",
+    ),
 ]

@@ -138,4 +138,11 @@ REQUESTS = [
         "        if False:\n",
         "unit/records/codec/test_compression.py",
     ),
+    Mutant(
+        "scraper-that-left-is-answered",
+        "broker/http.py",
+        "            if writer.is_closing():\n                return  # it has left meanwhile",
+        "            if False:\n                return  # it has left meanwhile",
+        "unit/broker/test_http.py",
+    ),
 ]
