@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from typing import Any
 
 from tidelog.common.named_tuple import NamedTuple
 from tidelog.net.client_connection import ClientConnection
@@ -20,6 +21,9 @@ from tidelog.net.stages import dns_failed, tcp_failed, tls_failed
 
 #: An address as `getaddrinfo` has it.
 Address = tuple[socket.AddressFamily, tuple[str, int] | tuple[str, int, int, int]]
+
+#: How long a connection that nobody wants any more may take to be made.
+_MOMENT = 0.5
 
 
 class DialOptions(NamedTuple):
@@ -50,23 +54,35 @@ async def dial(host: str, port: int, options: DialOptions) -> ClientConnection:
     except OSError as error:  # a TimeoutError is one
         raise dns_failed(peer, host, error) from error
     sock = await _connect_any(peer, addresses, options, deadline)
+    making = loop.create_task(
+        loop.create_connection(
+            lambda: ClientConnection(peer, dedicated=options.dedicated and options.tls is None),
+            sock=sock,
+            ssl=options.tls,
+            server_hostname=host if options.tls else None,
+        )
+    )
     try:
         async with asyncio.timeout_at(deadline):
-            _, connection = await loop.create_connection(
-                lambda: ClientConnection(peer, dedicated=options.dedicated and options.tls is None),
-                sock=sock,
-                ssl=options.tls,
-                server_hostname=host if options.tls else None,
-            )
-    except OSError as error:
+            return (await asyncio.shield(making))[1]
+    except BaseException as error:
+        await _unmake(making, sock)
+        if not isinstance(error, OSError):
+            raise
+        raise (tcp_failed if options.tls is None else tls_failed)(peer, error) from error
+
+
+async def _unmake(making: asyncio.Task[Any], sock: socket.socket) -> None:
+    """Nobody wants the connection any more. uvloop forgets a transport whose making is cancelled, open as it is: so it
+    is made, which in plain text is a matter of a turn of the loop, and closed.
+    """
+    for _ in range(2):
+        await asyncio.wait({making}, timeout=_MOMENT)
+        making.cancel()
+    if making.done() and not making.cancelled() and making.exception() is None:
+        making.result()[0].abort()
+    else:
         sock.close()
-        if options.tls is None:
-            raise tcp_failed(peer, error) from error
-        raise tls_failed(peer, error) from error
-    except BaseException:
-        sock.close()
-        raise
-    return connection
 
 
 async def addresses_of(host: str, port: int) -> list[Address]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 
 import pytest
 
@@ -52,3 +54,17 @@ def test_also_on_the_callers_loop(caplog: pytest.LogCaptureFixture) -> None:
         broker.create_topic("orders")
         assert asyncio.run(come_and_go(broker.address)) == 0
     assert "was not told" not in caplog.text
+
+
+def test_no_socket_is_left_by_those_who_go_while_they_connect() -> None:
+    """Each goes a little later than the one before, about when it makes its connection to the coordinator."""
+    with Broker(config=GATHERING) as broker, warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for number in range(100):
+            settings = {"bootstrap.servers": broker.address, "group.id": "brief", "allow.auto.create.topics": False}
+            with Consumer(settings) as consumer:
+                consumer.subscribe(["nothing"])
+                while not consumer.health().missing:
+                    consumer.poll(timeout=0.001 * (number % 7))
+        gc.collect()
+    assert [str(warning.message) for warning in seen if warning.category is ResourceWarning] == []
