@@ -174,6 +174,8 @@ class Connections:
         try:
             return await dialing
         except asyncio.CancelledError:
+            if dialing.done() and not dialing.cancelled() and dialing.exception() is None:
+                dialing.result().abort()  # it has come about just as its caller went
             current = asyncio.current_task()
             if self._closed and not (current is not None and current.cancelling()):
                 raise ClientClosedError from None
@@ -192,6 +194,7 @@ class Connections:
         self._closed = True
         for dialing in self._dialing:
             dialing.cancel()
+        await asyncio.gather(*self._dialing, return_exceptions=True)  # each closes what it has opened
         await self.drop()
 
     def abandon(self) -> None:

@@ -429,3 +429,26 @@ def test_beginning_anew(settings: dict[str, str], error: int) -> None:
             assert broker.connections == 2
 
     run(scenario)
+
+
+def test_a_connection_that_comes_about_as_its_caller_goes_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Made:
+        aborted = False
+
+        def abort(self) -> None:
+            self.aborted = True
+
+    made = Made()
+
+    async def scenario() -> None:
+        async def connect(*address: object, **options: object) -> Made:
+            asyncio.get_running_loop().call_soon(asking.cancel)  # before whoever waits for us is told
+            return made
+
+        monkeypatch.setattr(NodeClient, "connect", connect)
+        asking = asyncio.create_task(connections().get(("127.0.0.1", 1)))
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    run(scenario)
+    assert made.aborted
