@@ -68,8 +68,9 @@ test-scenarios: setup  ## readable scenario files
 test-spark: oracle  ## Spark source and sink
 	$(PYTEST) -q tests/spark
 
+# Two at a time, each file by one of them: most of the time somebody waits for somebody else's program to start.
 test-interop: oracle  ## real clients and real Kafka
-	$(PYTEST) -q tests/interop
+	$(PYTEST) -q -n 2 --dist loadfile tests/interop
 
 test-faults: oracle  ## crashes, kills, full disks
 	$(PYTEST) -q tests/faults

@@ -274,7 +274,8 @@ cdef class RecordCursor:
     cdef bint opened
     cdef readonly bint checks               # whether checksums are (still) to be looked at
 
-    def __init__(self, topic_partition, source, int64_t start, *, aborted=(), Decoders decoders=None, bint checks=False):
+    def __init__(self, topic_partition, source, int64_t start, *, aborted=(), Decoders decoders=None,
+                 bint checks=False):
         self.topic_partition = topic_partition
         self.checks = checks
         self.source = source
@@ -310,7 +311,8 @@ cdef class RecordCursor:
         try:
             run.check_c(first, stop, True, False, True)
         except CorruptRecordError as error:
-            raise CorruptRecordError(f"{self.topic_partition} from offset {self.next_offset}: {error.message}") from error
+            where = f"{self.topic_partition} from offset {self.next_offset}"
+            raise CorruptRecordError(f"{where}: {error.message}") from error
         return 0
 
     def close(self):

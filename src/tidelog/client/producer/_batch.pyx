@@ -46,7 +46,10 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy
 
 from tidelog.records.kernel._header cimport Header, crc32c_init, write_header
-from tidelog.records.kernel._layout cimport CODEC_MASK, RECORD_BATCH_OVERHEAD, RECORDS_COUNT_OFFSET
+from tidelog.records.kernel._layout cimport (
+    ATTRIBUTES_OFFSET, BASE_TIMESTAMP_OFFSET, CODEC_MASK, MAX_TIMESTAMP_OFFSET, RECORD_BATCH_OVERHEAD,
+    RECORDS_COUNT_OFFSET,
+)
 
 from tidelog.client.durations import lock_wait
 from tidelog.client.producer.record import RecordMetadata
@@ -197,9 +200,9 @@ cdef class ProducerBatch:
         self.data = <uint8_t*>&view[0]
         pool.reserve(self.capacity)
         self.count = int.from_bytes(data[RECORDS_COUNT_OFFSET:RECORDS_COUNT_OFFSET + 4], "big")
-        self.attributes = int.from_bytes(data[21:23], "big")
-        self.base_timestamp = int.from_bytes(data[27:35], "big", signed=True)
-        self.max_timestamp = int.from_bytes(data[35:43], "big", signed=True)
+        self.attributes = int.from_bytes(data[ATTRIBUTES_OFFSET:ATTRIBUTES_OFFSET + 2], "big")
+        self.base_timestamp = int.from_bytes(data[BASE_TIMESTAMP_OFFSET:BASE_TIMESTAMP_OFFSET + 8], "big", signed=True)
+        self.max_timestamp = int.from_bytes(data[MAX_TIMESTAMP_OFFSET:MAX_TIMESTAMP_OFFSET + 8], "big", signed=True)
         self.producer_id = self.base_sequence = self.producer_epoch = -1
         self.base_offset = self.log_append_time = -1
         self.closed = self.packed = True

@@ -129,8 +129,8 @@ class MembershipBase(Generic[S]):
             self._tasks.append(task)
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
-        """Tasks end by being cancelled; anything else is a bug of ours, and the user has to know. The others would go on
-        with half a membership (a member that nobody beats for, or that never takes what it is given): all end, and
+        """Tasks end by being cancelled; anything else is a bug of ours, and the user has to know. The others would go
+        on with half a membership (a member that nobody beats for, or that never takes what it is given): all end, and
         nothing more is handed out.
         """
         if not task.cancelled() and (error := task.exception()) is not None:
