@@ -53,6 +53,9 @@ CONFIG = {
 }
 _FORMAT = 1
 _CLAIM_FORMAT = 2  # readers that know no claims take one for a decision of another version, and say so
+#: The longest that a decision may be before it is packed, to a fraction of it (which is what the topic's limit is
+#: about): some 300,000 tasks.
+_DECISION_BYTES = 32 << 20
 #: Of claims that do not tell: the brokers' default for the longest that they allow.
 _LONGEST_LIFE_MS = 900_000
 _FENCED = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
@@ -145,6 +148,8 @@ class DecisionLog:
             f"{topic}/{query}",
             transaction_timeout_ms=self._limit_ms,
             compression_type="gzip",  # a decision is one record, which names every task of the batch
+            max_request_size=_DECISION_BYTES,
+            buffer_memory=_DECISION_BYTES,
         )
         self._found: dict[TopicPartition, Entries] = {}
         #: What the newest reading has shown.

@@ -143,8 +143,9 @@ def test_a_dropped_asyncio_client_is_warned_of_and_its_tasks_end(
 
 
 SCRIPT = """
-import sys
+import logging, sys
 from tidelog import Producer
+logging.basicConfig(format="%(message)s")
 producer = Producer(bootstrap_servers=sys.argv[1], linger_ms=20_000)
 producer.partitions_for("orders")
 producer.send("orders", b"x")

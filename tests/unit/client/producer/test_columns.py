@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from support.loop import until
 from support.produced import batches_of, records_of, values_of
 from support.wire_proxy import WireProxy, hole
 from tidelog import Consumer, PartlyQueuedError, Producer, aio
@@ -163,16 +162,27 @@ def test_a_table_that_gets_stuck_says_what_is_on_its_way_and_what_is_left(
         assert all(values == sorted(values) for values in found)
 
 
-def test_rows_that_find_room_too_late_are_in_no_other_transaction(broker: Broker, topic: str) -> None:
+def test_rows_that_find_room_too_late_are_in_no_other_transaction(
+    broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def main() -> None:
-        settings: Any = {"buffer_memory": 50_000, "batch_size": 10_000, "transactional_id": topic}
+        settings: Any = {"buffer_memory": 20_000, "batch_size": 10_000, "transactional_id": topic}
+        waits, may_go_on = asyncio.Event(), asyncio.Event()
+
+        async def room(deadline: float) -> None:
+            waits.set()
+            await may_go_on.wait()
+
         async with aio.Producer(bootstrap_servers=broker.address, **settings) as producer:
+            monkeypatch.setattr(producer, "_room", room)
             await producer.init_transactions()
             producer.begin_transaction()
-            late = asyncio.create_task(producer.send_arrow(topic, {"value": numbers(3000), "partition": [0] * 3000}))
-            await until(lambda: producer.accumulator.waiters)
+            rows = {"value": numbers(300_000), "partition": [0] * 300_000}  # many times what there is room for
+            late = asyncio.create_task(producer.send_arrow(topic, rows))
+            await waits.wait()
             await producer.abort_transaction()
             producer.begin_transaction()
+            may_go_on.set()
             with pytest.raises(PartlyQueuedError, match="the transaction ended before"):
                 await late
             await producer.send(topic, b"alone", partition=0)
