@@ -50,6 +50,7 @@ class FakeGroup:
         self.fail: dict[ApiKey, list[ErrorCode | None]] = {}
         self.asked: list[tuple[ApiKey, Any]] = []
         self.generation = 0
+        self.assigns_again = False  # KIP-848: the next heartbeat is answered with the assignment, the same as before
         self._stack = AsyncExitStack()
 
     @property
@@ -135,6 +136,8 @@ class FakeGroup:
         response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, heartbeat_interval_ms=20)
         if request.member_epoch == 0:
             self.generation += 1
+        if request.member_epoch == 0 or self.assigns_again:
+            self.assigns_again = False
             part = ConsumerGroupHeartbeatResponse.TopicPartitions(topic_id=TOPIC_ID, partitions=[*range(PARTITIONS)])
             response.assignment = ConsumerGroupHeartbeatResponse.Assignment(topic_partitions=[part])
         response.member_epoch = request.member_epoch if request.member_epoch < 0 else self.generation

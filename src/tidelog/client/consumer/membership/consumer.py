@@ -197,6 +197,8 @@ class ConsumerMembership(MembershipBase[ConsumerMemberState]):
         self._interval = response.heartbeat_interval_ms / 1000
         if response.assignment is not None:
             self._target = assigned_by_id(response.assignment)
+            self._heartbeats.assigned()
+            self._soon.set()
         if self._at in _AT_WORK:
             self._compare()
 

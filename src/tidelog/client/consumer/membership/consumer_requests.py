@@ -2,7 +2,9 @@
 
 A heartbeat is sent every few seconds by every member of every group, so it is small: a field that the coordinator knows
 already is left out (null, or -1). A member that joins says everything; one that does not know whether its last
-heartbeat arrived says everything again, and then is answered in full, too.
+heartbeat arrived says everything again, and then is answered in full, too. What it owns it also says after each new
+assignment, even if that is what it owns already (it may have lost a deleted topic before its coordinator took it away):
+the coordinator waits for that word, and nothing else comes before it.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ class Heartbeats:
     def __init__(self, me: MemberIdentity) -> None:
         self.me = me
         self._told: Report | None = None
+        self._to_confirm = False
 
     def forget(self) -> None:
         """Nobody knows what arrived: say everything next time."""
@@ -53,6 +56,11 @@ class Heartbeats:
     def told(self, report: Report) -> None:
         """The heartbeat with this was answered."""
         self._told = report
+        self._to_confirm = False
+
+    def assigned(self) -> None:
+        """An assignment came: the next heartbeat says what we own, as before or not."""
+        self._to_confirm = True
 
     def request(self, epoch: int, report: Report, ids: Mapping[str, bytes]) -> ConsumerGroupHeartbeatRequest:
         """`ids`: the ids of the topics that we own partitions of."""
@@ -71,7 +79,7 @@ class Heartbeats:
             request.subscribed_topic_regex = report.pattern or ""
         if epoch == JOIN_EPOCH:
             request.topic_partitions = []
-        elif told is None or told.owned != report.owned:
+        elif told is None or self._to_confirm or told.owned != report.owned:
             request.topic_partitions = _partitions(report.owned, ids)
         return request
 

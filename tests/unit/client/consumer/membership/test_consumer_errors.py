@@ -56,6 +56,19 @@ async def test_joining_is_tried_again(error: ErrorCode | None) -> None:
             assert host.words() == ["assign"]
 
 
+@async_test
+async def test_an_assignment_is_confirmed_even_if_it_is_what_we_own() -> None:
+    """The coordinator waits for it: it may have asked for a deleted topic that we had given up by ourselves."""
+    async with FakeGroup() as group, member(group) as host:
+        await until(lambda: stable(host))
+        beats = len(group.requests(BEAT))
+        group.assigns_again = True
+        await until(lambda: not group.assigns_again)
+        await until(lambda: len(group.requests(BEAT)) > beats + 4)
+        said = [beat.topic_partitions for beat in group.requests(BEAT)[beats:]]
+        assert [[entry.partitions for entry in owned] for owned in said if owned is not None] == [[[0, 1, 2, 3]]]
+
+
 @pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, None])
 @async_test
 async def test_after_an_answer_that_did_not_come_everything_is_said_again(error: ErrorCode | None) -> None:
