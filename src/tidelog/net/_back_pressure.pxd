@@ -4,6 +4,7 @@ cdef extern from "tidelog/net/_flow.h" nogil:
     enum:
         BUSY "TL_BUSY"
         CLOSING "TL_CLOSING"
+        STALLED "TL_STALLED"
 
     enum tl_event:
         BEGIN "TL_BEGIN"

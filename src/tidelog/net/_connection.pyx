@@ -21,7 +21,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 
 from tidelog.common.errors import ProtocolError
 from tidelog.net._back_pressure cimport (
-    BEGIN, BUSY, CLOSE, CORK, FINISH, LOOK, RESUME, SEND, UNCORK, BackPressure, closing, move,
+    BEGIN, BUSY, CLOSE, CORK, FINISH, LOOK, RESUME, SEND, STALLED, UNCORK, BackPressure, closing, move,
 )
 from tidelog.net._framing cimport INCOMPLETE, NO_FRAME, PREFIX, expected_after, frame_at, length_at
 from tidelog.net._incoming cimport ARENA, LOAN, NOTHING, Incoming
@@ -84,6 +84,11 @@ cdef class ServerConnection:
     def busy(self):
         """Whether a request is in work."""
         return self.flow.state & BUSY != 0
+
+    @property
+    def stalled(self):
+        """Whether answers wait: mostly for the other side to take those before them."""
+        return self.flow.state & STALLED != 0
 
     @property
     def conditions(self):

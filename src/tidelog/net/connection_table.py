@@ -12,7 +12,10 @@ The rules are Apache Kafka's:
 
 from __future__ import annotations
 
+import fcntl
 import math
+import struct
+import termios
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -26,6 +29,8 @@ from tidelog.net._connection import ServerConnection
 FOREVER = math.inf
 #: What a quiet while leaves unused may come at once, up to this many seconds' worth (Kafka: ten windows of a second).
 BURST_SECONDS = 10.0
+#: What TIOCOUTQ counts in: a C int.
+_COUNT = struct.Struct("i")
 
 
 class ListenerLimits(NamedTuple):
@@ -70,11 +75,13 @@ class Pace:
 
 
 class _Guest(NamedTuple):
-    """Where a connection comes from, when something was last found to have moved on it, and how often by then."""
+    """Where a connection comes from, when something was last found to have moved on it, how often by then, and how much
+    of what waited lay in the kernel."""
 
     host: str
     moves: int
     since: float
+    unsent: int = 0
 
 
 class ConnectionTable:
@@ -184,11 +191,25 @@ class ConnectionTable:
         now = self.clock.monotonic()
         for connection, guest in self.connections.items():
             moves = _moves(connection)
-            if connection.busy or moves != guest.moves:
-                self.connections[connection] = guest._replace(moves=moves, since=now)
+            unsent = _unsent(connection) if connection.stalled and not connection.closing else 0
+            if connection.busy or moves != guest.moves or unsent != guest.unsent:
+                self.connections[connection] = guest._replace(moves=moves, since=now, unsent=unsent)
         return now
 
 
 def _moves(connection: ServerConnection) -> int:
     """How often bytes came from the other side, or room for more of what it has to take."""
     return connection.reads + connection.writes
+
+
+def _unsent(connection: ServerConnection) -> int:
+    """What the other side has not taken yet of what the kernel holds for it, some megabytes: a slow reader takes of
+    that for minutes before there is room to write again. 0 of a socket that was just closed: its end is on its way."""
+    number = connection.transport.get_extra_info("socket").fileno()
+    if number < 0:
+        return 0
+    try:
+        (unsent,) = _COUNT.unpack(fcntl.ioctl(number, termios.TIOCOUTQ, _COUNT.pack(0)))
+    except OSError:
+        return 0
+    return int(unsent)

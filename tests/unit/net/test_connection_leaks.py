@@ -80,6 +80,36 @@ async def test_a_slow_reader_is_closed_only_when_it_stops_reading():
             assert listener.table.close_idle() == 1
 
 
+@async_test
+async def test_a_reader_that_takes_what_the_kernel_holds_is_not_idle():
+    """Megabytes may lie there, and no write is possible, or needed, until much of them is taken."""
+    clock = ManualClock()
+    sink = RecordingSink(lambda connection, frame: connection.write([framed(bytes(64 << 20))]))
+    async with many_listening(sink, ["TEST"], clock, max_idle_ms=1000, send_buffer=4 << 20) as ([listener], [address]):
+        loop = asyncio.get_running_loop()
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 10)
+            client.setblocking(False)
+            await loop.sock_connect(client, address)
+            await loop.sock_sendall(client, framed(b"much, please"))
+            await until(lambda: sink.frames)
+            (connection,) = listener.table.connections
+            await nothing_moves(connection)
+            listener.table.close_idle()
+            writes = connection.writes
+            for _ in range(5):
+                taken = 0
+                while taken < 128 << 10:
+                    taken += len(await loop.sock_recv(client, 1 << 14))
+                clock.advance(0.9)
+                assert listener.table.close_idle() == 0
+            assert connection.writes == writes
+            await nothing_moves(connection)
+            listener.table.close_idle()
+            clock.advance(1.1)
+            assert listener.table.close_idle() == 1
+
+
 async def nothing_moves(connection):
     quiet = 0
     while quiet < 100:
