@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from tidelog.common.errors import KafkaError, ProtocolError
+from tidelog.common.uuids import uuid_to_text
 from tidelog.protocol.disk import CONSUMER_OFFSETS, TRANSACTION_STATE, InternalTopic, decode_metadata_record
 from tidelog.protocol.message import Message
+from tidelog.protocol.schema import Struct
 from tidelog.records.format.batch import Record
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
@@ -48,4 +50,19 @@ def _decode_pair(topic: InternalTopic, raw_key: bytes, raw_value: bytes | None) 
 
 
 def _plain(message: Message | None) -> dict[str, Any] | None:
-    return None if message is None else dict(message.to_dict())
+    """Its fields; ids as people write them."""
+    if message is None:
+        return None
+    fields = dict(message.to_dict())
+    _spell_ids(fields, message._schema_)
+    return fields
+
+
+def _spell_ids(fields: dict[str, Any], schema: Struct) -> None:
+    for field in schema.fields:
+        value = fields[field.name]
+        if field.type == "uuid" and value is not None:
+            fields[field.name] = [uuid_to_text(one) for one in value] if field.array else uuid_to_text(value)
+        elif field.struct is not None and value is not None:
+            for inner in value if field.array else [value]:
+                _spell_ids(inner, field.struct)

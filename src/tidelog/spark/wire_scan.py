@@ -64,8 +64,10 @@ def _pieces(
         try:
             batches, over = _next(options, part, reader, client, min(timeout, _LOOK_AFTER))
         except KafkaError as error:
-            if error.code not in _GONE or options.fail_on_data_loss:
+            if error.code not in _GONE:
                 raise
+            if options.fail_on_data_loss:
+                raise DataLossError(f"{tp} was deleted since the query was planned.") from error
             batches, over = [], True
         if batches:
             heard = clock.monotonic()

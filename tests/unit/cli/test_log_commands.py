@@ -147,6 +147,7 @@ def test_dump_decodes_internal_topics(log: Command, data: Path) -> None:
     assert commit["decoded"]["type"] == "OffsetCommit"
     assert commit["decoded"]["key"] == {"group": "g", "topic": "orders", "partition": 0}
     assert commit["decoded"]["value"]["offset"] == 42
+    assert commit["decoded"]["value"]["topic_id"] == "AAAAAAAAAAAAAAAAAAAAAA"  # none, as Kafka spells it
     assert tombstone["decoded"] == {"type": "GroupMetadata", "key": {"group": "g"}, "value": None}
     assert "decoded" not in unknown
     (transaction,) = log.json("dump", data / "__transaction_state-0", "--records")

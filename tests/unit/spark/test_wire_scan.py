@@ -74,6 +74,15 @@ def test_an_end_behind_the_logs_end_is_a_loss_and_not_waited_for(client: Blockin
     assert len(values(options_of(client, failOnDataLoss="false"), 15)) == 10
 
 
+def test_a_topic_that_is_gone_is_a_loss(client: BlockingClient) -> None:
+    planned = client.cluster.metadata.topics[TOPIC].id
+    brief = {"kafka.default.api.timeout.ms": "300"}
+    client.run(topics.delete_topic(client.cluster, TOPIC))
+    with pytest.raises(DataLossError, match="orders-0 was deleted since the query was planned"):
+        values(options_of(client, **brief), 10, planned)
+    assert values(options_of(client, failOnDataLoss="false", **brief), 10, planned) == []
+
+
 def test_another_topic_of_that_name_is_never_read(client: BlockingClient) -> None:
     planned = client.cluster.metadata.topics[TOPIC].id
     assert len(values(options_of(client), 10, planned)) == 10
