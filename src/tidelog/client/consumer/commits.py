@@ -48,9 +48,9 @@ class CommitFailedError(KafkaError):
 
     def __init__(self, code: ErrorCode, why: str) -> None:
         text = (
-            f"the commit cannot be completed: {why.rstrip('.')}. The partitions may be another member's by now, who reads "
-            "on from the last commit. If poll() was not called for longer than max.poll.interval.ms, raise that, or lower "
-            "max.poll.records"
+            f"the commit cannot be completed: {why.rstrip('.')}. The partitions may be another member's by now, who "
+            "reads on from the last commit. If poll() was not called for longer than max.poll.interval.ms, raise that, "
+            "or lower max.poll.records"
         )
         super().__init__(code, text)
 
