@@ -90,4 +90,11 @@ BAD_MOMENTS = [
         "            self._ending = True\n",
         "unit/client/consumer/membership/test_classic.py",
     ),
+    Mutant(
+        "assignment-taken-for-confirmed",
+        "client/consumer/membership/consumer.py",
+        "self._heartbeats.assigned()",
+        "pass",
+        "unit/client/consumer/membership/test_consumer_errors.py",
+    ),
 ]

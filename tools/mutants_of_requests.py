@@ -97,6 +97,13 @@ REQUESTS = [
         "unit/log/segment/test_handles.py",
     ),
     Mutant(
+        "only-writes-count-as-reading",
+        "net/connection_table.py",
+        " or unsent != guest.unsent:",
+        ":",
+        "unit/net/test_connection_leaks.py",
+    ),
+    Mutant(
         "deaf-scraper-keeps-its-answer",
         "broker/http.py",
         "writer.transport.abort()",
