@@ -449,5 +449,5 @@ def committed_values(broker: Broker, topic: str, partition: int) -> list[bytes |
         stable = consumer.end_offsets([tp])[tp]
         assert stable == len(values_of(broker, topic, partition)) + 1 + (partition == 0)
         while consumer.position(tp) < stable:
-            found += [record.value for record in consumer.poll(30)]
+            found += [record.value for record in consumer.poll(0.1)]
     return found
