@@ -67,7 +67,7 @@ class AsyncRun:
     async def _turn(self) -> None:
         """Once around for the poller. Commits go off without waiting: the next one says more than a lost one did."""
         self._workload.add(await self._consumer.poll(FULL_POLL_SECONDS if self._held else POLL_SECONDS))
-        while (job := self._workload.take()) is not None:
+        while (job := self._course.take()) is not None:
             task = asyncio.get_running_loop().create_task(self._work(job), name=f"tidelog-handler {job.place}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -128,8 +128,7 @@ class AsyncRun:
             finally:
                 self._course.ended(job, done=done)
                 self._changed.set()
-            stop = self._stopping.is_set() or self._course.failure is not None
-            job = None if stop else self._workload.take()
+            job = None if self._stopping.is_set() else self._course.take()
 
     async def _handle(self, job: Job) -> bool:
         """Whether it is done with, one way or another; not, if the run ends before."""

@@ -73,7 +73,7 @@ class BlockingRun:
         records = self._consumer.poll(FULL_POLL_SECONDS if self._held else POLL_SECONDS)
         with self._changed:
             self._workload.add(records)
-            while (job := self._workload.take()) is not None:
+            while (job := self._course.take()) is not None:
                 self._pool.submit(self._work, job)
             full, room = self._workload.is_full, self._workload.has_room
             offsets = self._course.to_commit()
@@ -139,8 +139,7 @@ class BlockingRun:
             with self._changed:
                 self._course.ended(job, done=done)
                 self._changed.notify_all()
-                stop = self._stopping.is_set() or self._course.failure is not None
-                job = None if stop else self._workload.take()
+                job = None if self._stopping.is_set() else self._course.take()
 
     def _handle(self, job: Job) -> bool:
         """Whether it is done with, one way or another; not, if the run ends before."""

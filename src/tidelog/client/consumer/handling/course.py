@@ -137,6 +137,11 @@ class Course:
         else:
             logger.warning("a commit of what %s has handled failed: %s", self.name, error)
 
+    def take(self) -> Job | None:
+        """The next job, if there is one. After a failure there is none: what stands behind the failed one in its queue
+        would be handled before it."""
+        return None if self.failure is not None else self.workload.take()
+
     # --- what workers report; the blocking run calls these under its lock where they touch the workload ---------------
 
     def ended(self, job: Job, *, done: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.patience import eventually
 from tidelog import Consumer, ConsumerRecord, Producer, TopicPartition, UsageError, aio, dead_letter, retry, skip
 from tidelog.testing import Broker
 
@@ -152,6 +153,26 @@ def test_a_new_run_goes_on_where_the_last_one_stopped(broker: Broker, topic: str
     run(broker, topic, face, second)
     seen = [number for count in (first, second) for numbers in count.seen.values() for number in numbers]
     assert sorted(seen) == list(range(RECORDS))
+
+
+def test_nothing_is_begun_after_a_failure(broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The poller comes back just after the failed record was let go of. What it began then could be what stands behind
+    that in its queue, which must not be handled before it."""
+    count = Count(fail=lambda number, attempt: number == 20)
+    settings = {**SETTINGS, "bootstrap.servers": broker.address, "group.id": topic, "max.poll.records": RECORDS}
+    with Consumer(settings) as consumer:
+        consumer.subscribe([topic])
+        poll, state = consumer.poll, lambda: consumer._core.handling()
+
+        def late(timeout: float) -> Any:
+            """When all that was polled has been handled, up to the failure."""
+            eventually(lambda: not state().at_work and (20 in count.attempts or not state().queued))
+            return poll(timeout)
+
+        monkeypatch.setattr(consumer, "poll", late)
+        with pytest.raises(ValueError, match="not 20"):
+            consumer.run(count, concurrency=1)
+    assert list(count.attempts)[-1] == 20
 
 
 def test_a_second_interrupt_commits_nothing_that_was_not_handled(broker: Broker, topic: str) -> None:
