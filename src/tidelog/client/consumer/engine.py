@@ -148,8 +148,9 @@ class FetchEngine:
         while not self._stopped:
             self._kicked.clear()
             self._positions.start()
-            await self._send()
-            timer = loop.call_later(self._until_next(), self._kicked.set)
+            looked = self._cluster.clock.monotonic()
+            await self._send(looked)
+            timer = loop.call_later(self._until_next(looked), self._kicked.set)
             try:
                 await self._kicked.wait()
             finally:
@@ -167,8 +168,7 @@ class FetchEngine:
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
-    async def _send(self) -> None:
-        now = self._cluster.clock.monotonic()
+    async def _send(self, now: float) -> None:
         held = self._subscription.partitions.values()
         self._full = sum(part.buffered for part in held) >= self._limits.max_bytes
         ready = [part for part in held if self._may_ask(part, now)]
@@ -351,8 +351,10 @@ class FetchEngine:
         part.blocked_until = now + self._cluster.wait_before_retry(part.failures)
         part.failures += 1
 
-    def _until_next(self) -> float:
-        """When to look again without being kicked: the first partition whose wait is over, or metadata's age."""
-        now = self._cluster.clock.monotonic()
-        waits = [part.blocked_until - now for part in self._subscription.partitions.values() if part.fetchable]
-        return max(min((wait for wait in waits if wait > 0), default=self._replica_age), 0.001)
+    def _until_next(self, looked: float) -> float:
+        """When to look again without being kicked: the first partition whose wait is over, or metadata's age. A wait
+        that has ended since we `looked` was one then, and nobody has asked for that partition: it is due at once.
+        """
+        ends = [part.blocked_until for part in self._subscription.partitions.values() if part.fetchable]
+        first = min((end for end in ends if end > looked), default=looked + self._replica_age)
+        return max(first - self._cluster.clock.monotonic(), 0.001)
