@@ -133,7 +133,7 @@ class _RangeEngine(FetchEngine):
 
     async def ask(self) -> None:
         """Send what can be sent, before the caller goes off to decode."""
-        await self._send()
+        await self._send(self._cluster.clock.monotonic())
         await breathe()
 
     def _take(self, asked: dict[TopicPartition, Asked], response: Any) -> None:

@@ -204,6 +204,24 @@ def test_errors_that_pass_are_not_seen() -> None:
     run(scenario)
 
 
+def test_a_wait_that_ends_while_others_are_asked_is_not_forgotten() -> None:
+    """It was one when we looked, and is none when the next look is planned: who would look again?"""
+
+    async def scenario(cluster: Cluster, consumer: Consumer) -> None:
+        await consumer.assign([TP])
+        assert not await consumer.poll(0.01)
+        core = consumer._core
+        looked = core.clock.monotonic()
+        (part,) = core.subscription.partitions.values()
+        part.blocked_until = looked + 0.001
+        while core.clock.monotonic() < part.blocked_until:
+            await asyncio.sleep(0.001)
+        assert core.engine._until_next(looked) == 0.001
+        assert core.engine._until_next(core.clock.monotonic()) > 1
+
+    run(scenario)
+
+
 def test_errors_that_do_not_pass_are_raised_from_poll() -> None:
     async def scenario(cluster: Cluster, consumer: Consumer) -> None:
         cluster.append(0, of("a"))
